@@ -1,0 +1,132 @@
+"""Aware times, spans of time, and the clock that is passed in.
+
+Inside Combray every time is an aware `datetime`. A naive time from a caller is read in the bank's declared
+zone (`aware`), never in the machine's. Stored times are UTC text of fixed width, so that they sort as text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from enum import StrEnum
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from combray.errors import ConfigError, InvalidInput
+
+Clock = Callable[[], datetime]
+"""Gives the current aware time; passed in so that tests decide what now is."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+def utc_now() -> datetime:
+    """The machine's clock, in UTC."""
+    return datetime.now(UTC)
+
+
+def zone(name: str) -> tzinfo:
+    """The time zone of that IANA name.
+
+    Raises:
+        ConfigError: no zone has that name.
+    """
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise ConfigError(
+            f"{name!r} is not a time zone; use an IANA name such as 'UTC' or 'Europe/Paris'."
+        ) from error
+
+
+def aware(value: datetime | str, default: tzinfo) -> datetime:
+    """The time as an aware one: a naive time is read in `default`.
+
+    Args:
+        value: a datetime, or ISO 8601 text (a date alone is its midnight).
+        default: the zone of naive values: the bank's.
+
+    Raises:
+        InvalidInput: the text is not ISO 8601.
+    """
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value.strip())
+        except ValueError as error:
+            raise InvalidInput(f"{value!r} is not an ISO 8601 time.") from error
+    if value.tzinfo is None or value.utcoffset() is None:
+        value = value.replace(tzinfo=default)
+    try:
+        value.astimezone(UTC)
+    except (OverflowError, ValueError) as error:
+        raise InvalidInput(f"{value!r} is outside the years 1 to 9999 in UTC.") from error
+    return value
+
+
+def to_stored(value: datetime) -> str:
+    """UTC text of fixed width (microseconds), which sorts as the times do.
+
+    >>> to_stored(datetime(2023, 5, 8, 13, 56, tzinfo=UTC))
+    '2023-05-08T13:56:00.000000Z'
+    """
+    return value.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+
+
+def from_stored(text: str, offset: int = 0) -> datetime:
+    """The time behind `to_stored`, in the offset (minutes east of UTC) it was given with."""
+    utc = datetime.fromisoformat(text)
+    return utc.astimezone(timezone(timedelta(minutes=offset))) if offset else utc
+
+
+def offset_of(value: datetime) -> int:
+    """Minutes east of UTC, rounded down to whole minutes."""
+    offset = value.utcoffset()
+    return int(offset.total_seconds() // 60) if offset else 0
+
+
+def to_micros(value: datetime) -> int:
+    """Whole microseconds since 1970 in UTC; exact, negative before 1970."""
+    return (value - _EPOCH) // _MICROSECOND
+
+
+class Granularity(StrEnum):
+    """How precise a span is, from the finest to the coarsest."""
+
+    MINUTE = "minute"
+    DAY = "day"
+    WEEK = "week"
+    MONTH = "month"
+    SEASON = "season"
+    YEAR = "year"
+    RANGE = "range"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeSpan:
+    """A half-open stretch of time ``[start, end)`` that an expression speaks of.
+
+    Attributes:
+        start: aware, included.
+        end: aware, excluded.
+        granularity: how precise the expression was.
+        text: the expression as written.
+        explicit: whether it names month and year itself (EdgeMem's guarded gate), rather than
+            being relative to the time it was said.
+    """
+
+    start: datetime
+    end: datetime
+    granularity: Granularity
+    text: str = ""
+    explicit: bool = False
+
+    def __post_init__(self) -> None:
+        if self.start.tzinfo is None or self.end.tzinfo is None:
+            raise InvalidInput("a span's times must be aware.")
+        if self.end <= self.start:
+            raise InvalidInput("a span must end after it starts.")
+
+    def overlaps(self, other: TimeSpan) -> bool:
+        """Whether the two share at least one instant."""
+        return self.start < other.end and other.start < self.end

@@ -1,0 +1,194 @@
+"""Banks, sessions and turns: the evidence.
+
+A turn is one utterance as said. Its text is kept byte for byte, with two documented exceptions that no
+database can hold: lone surrogates and NUL characters become U+FFFD.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from combray.errors import InvalidInput
+
+MAX_TURN_BYTES = 4 * 1024 * 1024
+"""Longest text of one turn, in UTF-8 bytes: room for any document, not for a file by mistake."""
+
+MAX_NAME_CHARS = 256
+"""Longest name of a bank, session, speaker or tag, in characters."""
+
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+class Role(StrEnum):
+    """Who speaks, in the words of chat interfaces."""
+
+    USER = "user"
+    ASSISTANT = "assistant"
+    SYSTEM = "system"
+    TOOL = "tool"
+    OTHER = "other"
+
+
+def storable(text: str) -> str:
+    """The text with lone surrogates and NULs replaced by U+FFFD; any other text unchanged."""
+    return _UNSTORABLE.sub("\ufffd", text)
+
+
+def checked_name(value: object, what: str) -> str:
+    """The name, if it can be one.
+
+    Raises:
+        InvalidInput: not text, empty, too long, or with characters that no name may have.
+    """
+    if not isinstance(value, str) or not value.strip():
+        raise InvalidInput(f"{what} must be a non-empty text, not {value!r}.")
+    if len(value) > MAX_NAME_CHARS:
+        raise InvalidInput(f"{what} has {len(value)} characters; at most {MAX_NAME_CHARS} are allowed.")
+    if _UNSTORABLE.search(value) or any(ord(char) < 32 for char in value):
+        raise InvalidInput(f"{what} {value!r} holds control characters or lone surrogates.")
+    return value
+
+
+def checked_json(value: Mapping[str, Any], what: str) -> dict[str, Any]:
+    """A plain copy of the mapping, if JSON can hold it.
+
+    Raises:
+        InvalidInput: a value is not JSON (or NaN or infinite, which JSON lacks).
+    """
+    try:
+        return dict(json.loads(storable(json.dumps(dict(value), ensure_ascii=False, allow_nan=False))))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidInput(f"{what} must be JSON: {error}.") from error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bank:
+    """The isolation unit: one bank's records never meet another's.
+
+    Attributes:
+        name: unique in the store.
+        zone: IANA name of the zone that naive times are read in.
+        analyser: id of the text analyser that made its postings.
+        embedder: id of the model of its vectors, or None while it has none.
+        dimension: length of its vectors, 0 without.
+        created_at: aware.
+        revision: grows with every commit.
+        erase_epoch: grows with every deletion; derived copies older than it must go.
+        n_turns: number of stored turns.
+        n_sessions: number of sessions.
+    """
+
+    name: str
+    zone: str = "UTC"
+    analyser: str
+    embedder: str | None = None
+    dimension: int = 0
+    created_at: datetime
+    revision: int = 0
+    erase_epoch: int = 0
+    n_turns: int = 0
+    n_sessions: int = 0
+
+    def __post_init__(self) -> None:
+        checked_name(self.name, "a bank's name")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """The turns of one sitting.
+
+    Attributes:
+        name: unique in its bank; the client's own id for it.
+        title: what it is called, if anything.
+        started_at: aware; that of the earliest turn where the client gave none.
+        source: where it came from (an importer's name, an application).
+        metadata: JSON.
+        n_turns: number of stored turns.
+    """
+
+    name: str
+    title: str | None = None
+    started_at: datetime | None = None
+    source: str | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    n_turns: int = 0
+
+    def __post_init__(self) -> None:
+        checked_name(self.name, "a session's name")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnDraft:
+    """A turn as a client hands it in; `Memory` makes a `Turn` of it.
+
+    Attributes:
+        text: what was said, verbatim; may be empty only beside a caption.
+        speaker: name of the speaker; the role's name where not given.
+        role: who speaks.
+        said_at: when; naive is read in the bank's zone; None means now.
+        caption: description of an image that was shown with it.
+        id: the client's own id, unique in the session.
+        metadata: JSON.
+        tags: names to filter by.
+        expires_at: when it must no longer be recalled.
+    """
+
+    text: str
+    speaker: str | None = None
+    role: Role = Role.USER
+    said_at: datetime | str | None = None
+    caption: str | None = None
+    id: str | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    tags: Sequence[str] = ()
+    expires_at: datetime | str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """One utterance as said, verbatim and immutable.
+
+    Attributes:
+        id: tagged content hash (``t1:…``), see `combray.model.ids`.
+        session: name of its session.
+        position: place in its session by arrival, from 0; fixed for ever.
+        speaker: name of the speaker.
+        role: who speaks.
+        text: verbatim.
+        said_at: aware, in the offset it was given with.
+        caption: description of an image shown with it.
+        client_id: the client's own id, if it gave one.
+        content: `combray.model.ids.content_key`.
+        metadata: JSON.
+        tags: sorted, unique.
+        expires_at: aware; not recalled from then on.
+        stored_at: aware; when it became durable.
+    """
+
+    id: str
+    session: str
+    position: int = -1
+    speaker: str
+    role: Role
+    text: str
+    said_at: datetime
+    caption: str | None = None
+    client_id: str | None = None
+    content: str
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    tags: tuple[str, ...] = ()
+    expires_at: datetime | None = None
+    stored_at: datetime
+
+    @property
+    def spoken(self) -> str:
+        """Text and caption: what the listener heard and saw."""
+        if not self.caption:
+            return self.text
+        return f"{self.text} [image: {self.caption}]" if self.text else f"[image: {self.caption}]"
