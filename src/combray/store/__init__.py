@@ -1,0 +1,1 @@
+"""Where rows live: SQLite today, PostgreSQL by the same contract."""
