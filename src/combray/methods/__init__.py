@@ -1,0 +1,1 @@
+"""How to retrieve: one file per method."""

@@ -49,7 +49,9 @@ def checked_name(value: object, what: str) -> str:
     if not isinstance(value, str) or not value.strip():
         raise InvalidInput(f"{what} must be a non-empty text, not {value!r}.")
     if len(value) > MAX_NAME_CHARS:
-        raise InvalidInput(f"{what} has {len(value)} characters; at most {MAX_NAME_CHARS} are allowed.")
+        raise InvalidInput(
+            f"{what} has {len(value)} characters; at most {MAX_NAME_CHARS} are allowed."
+        )
     if _UNSTORABLE.search(value) or any(ord(char) < 32 for char in value):
         raise InvalidInput(f"{what} {value!r} holds control characters or lone surrogates.")
     return value
@@ -62,7 +64,9 @@ def checked_json(value: Mapping[str, Any], what: str) -> dict[str, Any]:
         InvalidInput: a value is not JSON (or NaN or infinite, which JSON lacks).
     """
     try:
-        return dict(json.loads(storable(json.dumps(dict(value), ensure_ascii=False, allow_nan=False))))
+        return dict(
+            json.loads(storable(json.dumps(dict(value), ensure_ascii=False, allow_nan=False)))
+        )
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidInput(f"{what} must be JSON: {error}.") from error
 

@@ -1,0 +1,1 @@
+"""Fitting evidence into a token budget, and rendering it."""

@@ -351,7 +351,7 @@ class Store(Protocol):
     def replace_analysis(
         self, bank: str, analyser: str, rows: Mapping[int, TurnRow], *, final: bool
     ) -> None:
-        """Replace the postings of those documents; `final` also records the analyser on the bank."""
+        """Replace the postings of those documents; `final` also records the analyser."""
 
     # Deleting and health
 

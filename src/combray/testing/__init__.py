@@ -1,0 +1,1 @@
+"""What plug-in authors test against: contracts and doubles."""

@@ -1,0 +1,1 @@
+"""Reading texts locally: tokens, stems, entities, dates."""
