@@ -1,0 +1,82 @@
+"""What a method must do: rank the turns of a bank for a query."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from combray.index.lexical import ReadPostings
+from combray.index.view import BankView
+from combray.model import Query
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What a method may look at.
+
+    Attributes:
+        view: the bank as arrays.
+        read: its postings.
+        allowed: rows that may be ranked, shape (n,), or None for all. Statistics (document frequencies,
+            lengths) are always those of the whole bank.
+    """
+
+    view: BankView
+    read: ReadPostings
+    allowed: NDArray[np.bool_] | None = None
+
+    def masked(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The scores with minus infinity on rows that may not be ranked."""
+        return scores if self.allowed is None else np.where(self.allowed, scores, -np.inf)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranking:
+    """Turns in order, best first.
+
+    Attributes:
+        rows: rows of the view, shape (m,), without repeats.
+        scores: descending, shape (m,).
+        channels: raw score of each channel, each of shape (m,).
+        contributions: what each channel adds to the score, each of shape (m,).
+        weights: weight of each channel.
+        signals: raw signals behind `support`.
+        support: 0…1, how likely the bank holds an answer.
+        notes: channels that were missing, and why.
+    """
+
+    rows: NDArray[np.int64]
+    scores: NDArray[np.float64]
+    channels: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    contributions: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    weights: Mapping[str, float] = field(default_factory=dict)
+    signals: Mapping[str, float] = field(default_factory=dict)
+    support: float = 0.0
+    notes: tuple[str, ...] = ()
+
+
+class Method(Protocol):
+    """Ranks turns; deterministic, and changes nothing."""
+
+    @property
+    def name(self) -> str:
+        """What it is called on every surface."""
+
+    @property
+    def params(self) -> object:
+        """Its settings, a frozen dataclass."""
+
+    @property
+    def default_k(self) -> int:
+        """How many hits it ranks where the caller does not say."""
+
+    @property
+    def default_budget_tokens(self) -> int:
+        """The budget of a pack where the caller does not say, in tokens."""
+
+    def rank(self, query: Query, evidence: Evidence) -> Ranking:
+        """The turns for the query, at most `query.k`."""
