@@ -145,7 +145,7 @@ class TurnDraft:
 
     text: str
     speaker: str | None = None
-    role: Role = Role.USER
+    role: Role | str | None = None
     said_at: datetime | str | None = None
     caption: str | None = None
     id: str | None = None

@@ -1,0 +1,81 @@
+"""Settings as a value: read from the environment once, at the edge, and passed in."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+from combray.errors import ConfigError
+
+
+def default_database() -> Path:
+    """The database of a user who names none."""
+    from platformdirs import user_data_path
+
+    return user_data_path("combray") / "memory.db"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What a deployment may set; tuned numbers are a method's `Params` instead.
+
+    Attributes:
+        db: path of the database.
+        embedder: ``auto`` (the default model if its weights can be had, else none), ``minilm``, ``none``, ``hash``.
+        analyser: ``light`` or ``spacy``; counts for new banks.
+        method: name of the default method.
+        zone: zone of naive times in new banks.
+        counter: ``approximate`` or ``tiktoken``.
+        synchronous: ``FULL`` (survives a power cut) or ``NORMAL`` (survives a crash of the process).
+        cache_mb: memory for the arrays of recently used banks.
+        models: folder of model weights, or empty for the user's cache.
+        offline: never fetch anything.
+        data: folder of benchmark data, or empty.
+    """
+
+    db: str = ""
+    embedder: str = "auto"
+    analyser: str = "light"
+    method: str = "fused"
+    zone: str = "UTC"
+    counter: str = "approximate"
+    synchronous: str = "FULL"
+    cache_mb: int = 1024
+    models: str = ""
+    offline: bool = False
+    data: str = ""
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str] | None = None) -> Settings:
+        """Settings from ``COMBRAY_<NAME>`` variables; an empty variable counts as unset.
+
+        Raises:
+            ConfigError: a value does not fit, or a ``COMBRAY_…`` variable that no setting has.
+        """
+        environment = os.environ if environment is None else environment
+        values: dict[str, object] = {}
+        for field in fields(cls):
+            raw = environment.get(f"COMBRAY_{field.name.upper()}", "")
+            if raw:
+                values[field.name] = _parsed(field.name, raw, type(field.default))
+        return cls(**values)  # type: ignore[arg-type]
+
+    @property
+    def database(self) -> Path:
+        """The database to open."""
+        return Path(self.db).expanduser() if self.db else default_database()
+
+
+def _parsed(name: str, raw: str, kind: type) -> object:
+    variable = f"COMBRAY_{name.upper()}"
+    if kind is bool:
+        if raw.lower() not in {"0", "1", "true", "false", "yes", "no"}:
+            raise ConfigError(f"{variable} must be 1 or 0, not {raw!r}.")
+        return raw.lower() in {"1", "true", "yes"}
+    if kind is int:
+        if not raw.isdigit() or int(raw) < 1:
+            raise ConfigError(f"{variable} must be a whole number above 0, not {raw!r}.")
+        return int(raw)
+    return raw

@@ -1,0 +1,21 @@
+"""Cosine similarity of a query with every turn: one exact matrix-vector product."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from combray.index.view import BankView
+
+
+def cosine(vector: NDArray[np.float32], view: BankView) -> NDArray[np.float64]:
+    """Cosine of the query with each turn, shape (n,); 0 for turns without a vector.
+
+    Args:
+        vector: unit norm, shape (d,).
+        view: the bank, with vectors.
+    """
+    if view.vectors is None:
+        return np.zeros(view.n)
+    scores: NDArray[np.float64] = (view.vectors @ vector).astype(np.float64)
+    return scores

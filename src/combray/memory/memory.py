@@ -1,0 +1,218 @@
+"""Opens a store and hands out banks."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from combray import registry
+from combray.config import Settings
+from combray.embed.base import Embedder
+from combray.errors import Conflict, ScopeError, WeightsUnavailable
+from combray.index.cache import ViewCache
+from combray.memory.bank import BankMemory
+from combray.memory.parts import Parts
+from combray.methods.base import Method
+from combray.model import Bank, Clock, utc_now
+from combray.model.time import zone as checked_zone
+from combray.pack.budget import TokenCounter
+from combray.store.base import Finding, ForgetReceipt, Selection, Store
+from combray.text.base import Analyser
+
+
+class Memory:
+    """Banks over one store. Use it as a context manager, from any number of threads.
+
+    Args:
+        store: where the evidence lives; closed with the memory.
+        settings: defaults for what is not passed.
+        embedder: an embedder, the name of one, ``"none"``, or ``"auto"`` (the default model if its weights can be
+            had, else none: everything works lexically and says so).
+        analyser: an analyser or the name of one; counts for new banks.
+        method: a method or the name of one, for `BankMemory.recall`.
+        clock: what time it is.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        settings: Settings | None = None,
+        embedder: Embedder | str | None = None,
+        analyser: Analyser | str | None = None,
+        method: Method | str | None = None,
+        clock: Clock = utc_now,
+    ) -> None:
+        settings = settings or Settings()
+        self._parts = Parts(
+            store=store,
+            views=ViewCache(store, settings.cache_mb << 20),
+            settings=settings,
+            embedder=settings.embedder if embedder is None else embedder,
+            method=registry.method(settings.method) if method is None else _method(method),
+            counter=_counter(settings),
+            clock=clock,
+        )
+        self._analyser = self._parts.keep_analyser(analyser or settings.analyser)
+
+    @classmethod
+    def open(
+        cls,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        settings: Settings | None = None,
+        embedder: Embedder | str | None = None,
+        analyser: Analyser | str | None = None,
+        method: Method | str | None = None,
+        clock: Clock = utc_now,
+    ) -> Self:
+        """A memory over the SQLite file at `path`, which is made if it does not exist.
+
+        Args:
+            path: a file, ``":memory:"`` for one that is gone at `close`, or None for the user's default file.
+            settings: where not given, those of the environment (``COMBRAY_…``).
+            embedder: see the class.
+            analyser: see the class.
+            method: see the class.
+            clock: see the class.
+
+        Raises:
+            NotOurFile: the file is something else, or damaged.
+            MigrationError: it was made by a newer version.
+        """
+        from combray.store.sqlite import SqliteStore
+
+        settings = settings or Settings.from_environment()
+        target = settings.database if path is None else path
+        if str(target) != ":memory:":
+            target = Path(target).expanduser()
+            if path is None:
+                target.parent.mkdir(parents=True, exist_ok=True)
+        store = SqliteStore(target, synchronous=settings.synchronous)
+        try:
+            return cls(
+                store,
+                settings=settings,
+                embedder=embedder,
+                analyser=analyser,
+                method=method,
+                clock=clock,
+            )
+        except BaseException:
+            store.close()
+            raise
+
+    def close(self) -> None:
+        """Release the store and the arrays."""
+        self._parts.views.clear()
+        self._parts.store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def store(self) -> Store:
+        """The store, for those who need rows."""
+        return self._parts.store
+
+    def create_bank(self, name: str, *, zone: str | None = None) -> BankMemory:
+        """A new, empty bank.
+
+        Args:
+            name: unique in the store.
+            zone: IANA name of the zone in which its naive times are read; the settings' where not given.
+
+        Raises:
+            Conflict: a bank of that name exists.
+            ConfigError: there is no such zone.
+        """
+        zone = zone or self._parts.settings.zone
+        checked_zone(zone)
+        embedder = self._parts.embedder()
+        self._parts.store.create_bank(
+            Bank(
+                name=_scoped(name),
+                zone=zone,
+                analyser=self._analyser.id,
+                embedder=embedder.id if embedder else None,
+                dimension=embedder.dimension if embedder else 0,
+                created_at=self._parts.clock(),
+            )
+        )
+        return BankMemory(name, self._parts)
+
+    def bank(self, name: str, *, create: bool = False) -> BankMemory:
+        """The bank of that name.
+
+        Args:
+            name: the bank; leaving it out is an error, never "all banks".
+            create: make it if it does not exist.
+
+        Raises:
+            NotFound: there is none and `create` is off.
+            ScopeError: the name is empty.
+        """
+        if create:
+            try:
+                return self.create_bank(name)
+            except Conflict:
+                pass
+        self._parts.store.bank(_scoped(name))
+        return BankMemory(name, self._parts)
+
+    def banks(self, *, after: str = "", limit: int = 100) -> list[Bank]:
+        """Banks in order of name, at most `limit` of those after `after`."""
+        return self._parts.store.banks(after=after, limit=limit)
+
+    def forget_bank(self, name: str) -> ForgetReceipt:
+        """Delete the bank with everything in it, from every table and from the file's bytes."""
+        receipt = self._parts.store.forget(
+            _scoped(name), Selection(whole_bank=True), self._parts.clock()
+        )
+        self._parts.views.drop(name)
+        return receipt
+
+    def check(self, bank: str | None = None) -> list[Finding]:
+        """What `combray doctor` finds: damage, and derived rows that do not fit their turns."""
+        return [*self._parts.store.check(bank), *self._embedder_findings()]
+
+    def _embedder_findings(self) -> list[Finding]:
+        if self._parts.names_no_embedder():
+            return [Finding(severity="ok", what="No embedder is configured: recall is lexical.")]
+        try:
+            embedder = self._parts.embedder()
+        except WeightsUnavailable as error:
+            return [Finding(severity="error", what=str(error), remedy="combray models fetch")]
+        if embedder is None:
+            return [
+                Finding(
+                    severity="warning",
+                    what="The weights of the default embedder are not here: recall is lexical.",
+                    remedy="combray models fetch",
+                )
+            ]
+        return [Finding(severity="ok", what=f"Embedder: {embedder.id}.")]
+
+
+def _scoped(name: str) -> str:
+    if not name:
+        raise ScopeError("name the bank: no call reaches all banks at once.")
+    return name
+
+
+def _method(method: Method | str) -> Method:
+    return registry.method(method) if isinstance(method, str) else method
+
+
+def _counter(settings: Settings) -> TokenCounter:
+    return registry.counter(settings.counter)

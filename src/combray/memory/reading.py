@@ -1,0 +1,229 @@
+"""The read path: query → analysis and vector → ranking → hits → pack."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from time import perf_counter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from combray.errors import InvalidInput
+from combray.index.view import BankView
+from combray.memory.links import Links
+from combray.memory.parts import Parts
+from combray.methods.base import Evidence, Method, Ranking
+from combray.model import Filters, Hit, Query, Recall, Trace
+from combray.model.time import aware, to_micros, zone
+from combray.model.turn import storable
+from combray.pack import Packed, pack
+
+MAX_QUERY_CHARS = 20_000
+"""Longest query, in characters; far above any question."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """A recall as asked for; see `BankMemory.recall`."""
+
+    text: str
+    method: Method
+    k: int | None = None
+    budget_tokens: int | None = None
+    now: datetime | None = None
+    filters: Filters = field(default_factory=Filters)
+    abstain: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Stages:
+    """Time spent in each stage, in milliseconds."""
+
+    ms: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Add the time of the block to the stage."""
+        start = perf_counter()
+        try:
+            yield
+        finally:
+            self.ms[name] = self.ms.get(name, 0.0) + (perf_counter() - start) * 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """A ranking with the turns behind it."""
+
+    query: Query
+    ranking: Ranking
+    hits: tuple[Hit, ...]
+    view: BankView
+    links: Links
+    notes: tuple[str, ...]
+
+
+def find(parts: Parts, bank: str, request: Request, stages: Stages) -> Found:
+    """Rank the turns of the bank for the request, and read them."""
+    with stages.stage("view"):
+        view = parts.views.view(bank)
+    query, notes = _query(parts, bank, request, view, stages)
+    with stages.stage("rank"):
+        evidence = Evidence(
+            view=view,
+            read=lambda kind, terms: parts.store.postings(bank, kind, terms),
+            allowed=_allowed(parts, query, view),
+        )
+        ranking = request.method.rank(query, evidence)
+    with stages.stage("read"):
+        links = Links(parts.store, view)
+        links.read(_wanted(ranking.rows, view))
+        hits = _hits(ranking, links)
+    return Found(query=query, ranking=ranking, hits=hits, view=view, links=links, notes=notes)
+
+
+def recall(parts: Parts, bank: str, request: Request) -> Recall:
+    """The whole read path; see `BankMemory.recall`."""
+    stages = Stages()
+    start = perf_counter()
+    found = find(parts, bank, request, stages)
+    query, ranking = found.query, found.ranking
+    threshold = float(getattr(request.method.params, "abstain_below", 0.0))
+    reason = _reason(found, threshold if request.abstain else 0.0)
+    packed = Packed(items=(), text="", n_tokens=0, cut=())
+    with stages.stage("pack"):
+        if not reason:
+            packed = pack(
+                found.hits, found.links, budget_tokens=query.budget_tokens, counter=parts.counter
+            )
+    total = (perf_counter() - start) * 1000
+    embed = stages.ms.get("analyse", 0.0) + stages.ms.get("embed", 0.0)
+    return Recall(
+        query=request.text,
+        items=packed.items,
+        hits=found.hits,
+        text=packed.text,
+        n_tokens=packed.n_tokens,
+        counter=parts.counter.name,
+        budget_tokens=query.budget_tokens,
+        support=ranking.support,
+        abstained=bool(reason),
+        reason=reason,
+        trace=Trace(
+            method=request.method.name,
+            params=_params(request.method.params),
+            channels=ranking.weights,
+            notes=(*found.notes, *ranking.notes),
+            timings_ms={**stages.ms, "search": total - embed, "total": total},
+            cut=packed.cut,
+            signals=ranking.signals,
+            threshold=threshold,
+        ),
+    )
+
+
+def _query(
+    parts: Parts, name: str, request: Request, view: BankView, stages: Stages
+) -> tuple[Query, tuple[str, ...]]:
+    text = storable(request.text) if isinstance(request.text, str) else ""
+    if not text.strip():
+        raise InvalidInput("the query is empty: ask for something.")
+    if len(text) > MAX_QUERY_CHARS:
+        raise InvalidInput(f"a query of {len(text)} characters is too long ({MAX_QUERY_CHARS}).")
+    bank = parts.store.bank(name)
+    now = aware(request.now or parts.clock(), zone(bank.zone))
+    method = request.method
+    with stages.stage("analyse"):
+        people = view.columns.speakers
+        analysis = parts.analyser_for(bank).analyse_query(text, now, people)
+    vector = tokens = None
+    notes: tuple[str, ...] = ()
+    with stages.stage("embed"):
+        embedder = parts.embedder_for(bank)
+        if embedder is None:
+            notes = ("no vectors: recall is lexical (see `combray doctor`)",)
+        else:
+            embedded = embedder.embed([text])
+            vector = embedded.vectors[0]
+            tokens = embedded.tokens[0] if embedded.tokens is not None else None
+    query = Query(
+        text=text,
+        analysis=analysis,
+        vector=vector,
+        tokens=tokens,
+        k=method.default_k if request.k is None else request.k,
+        budget_tokens=(
+            method.default_budget_tokens if request.budget_tokens is None else request.budget_tokens
+        ),
+        now=now,
+        filters=request.filters,
+    )
+    return query, notes
+
+
+def _allowed(parts: Parts, query: Query, view: BankView) -> NDArray[np.bool_] | None:
+    """Rows that may be ranked: not expired, and satisfying the filters; None where all may."""
+    allowed = view.columns.expires_at > to_micros(query.now)
+    if query.filters:
+        rows = view.rows(parts.store.matching(view.bank, query.filters))
+        matching = np.zeros(view.n, dtype=np.bool_)
+        matching[rows[rows >= 0]] = True
+        allowed &= matching
+    return None if allowed.all() else allowed
+
+
+def _wanted(rows: NDArray[np.int64], view: BankView) -> set[int]:
+    """The ranked rows, and those that a pack may set beside them: a question before, an answer after."""
+    before, after = view.previous[rows], view.next[rows]
+    asks = view.columns.question
+    beside = [*before[(before >= 0) & asks[before]].tolist(), *after[asks[rows]].tolist()]
+    return {*rows.tolist(), *beside}
+
+
+def _hits(ranking: Ranking, links: Links) -> tuple[Hit, ...]:
+    hits: list[Hit] = []
+    for i, row in enumerate(ranking.rows.tolist()):
+        turn = links.turn(row)
+        if turn is None:
+            continue
+        contributions = {
+            name: float(values[i]) for name, values in ranking.contributions.items() if values[i]
+        }
+        hits.append(
+            Hit(
+                turn=turn,
+                rank=len(hits) + 1,
+                score=float(ranking.scores[i]),
+                channels={name: float(values[i]) for name, values in ranking.channels.items()},
+                contributions=contributions,
+                why=_why(contributions),
+            )
+        )
+    return tuple(hits)
+
+
+def _why(contributions: Mapping[str, float]) -> str:
+    best = sorted((item for item in contributions.items() if item[1] > 0), key=lambda x: -x[1])
+    return ", ".join(f"{name} {value:+.2f}" for name, value in best[:3])
+
+
+def _reason(found: Found, threshold: float) -> str:
+    if found.view.n == 0:
+        return "the bank is empty"
+    if not found.hits:
+        return "nothing in the bank matches the query" + (
+            " under these filters" if found.query.filters else ""
+        )
+    support = found.ranking.support
+    if support < threshold:
+        return f"support {support:.2f} is below {threshold:.2f}: the bank does not seem to hold an answer"
+    return ""
+
+
+def _params(params: object) -> Mapping[str, object]:
+    from dataclasses import asdict, is_dataclass
+
+    return asdict(params) if is_dataclass(params) and not isinstance(params, type) else {}

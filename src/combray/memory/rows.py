@@ -1,0 +1,58 @@
+"""From turns to the rows that commit with them: analysis, postings and vectors."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from combray.embed.base import Embedder, Embeddings
+from combray.index.late import sign_bits
+from combray.model import Analysis, Turn
+from combray.store.base import TurnRow, VectorRow
+from combray.text.base import Analyser
+
+
+def passage(turn: Turn) -> str:
+    """The text that is embedded for a turn: who said it, what was said, what was shown."""
+    return f"{turn.speaker}: {turn.spoken}"
+
+
+def to_rows(turns: Sequence[Turn], analyser: Analyser, embedder: Embedder | None) -> list[TurnRow]:
+    """Each turn with its postings and, with an embedder, its vectors; all that costs time, before any lock."""
+    people = sorted({turn.speaker for turn in turns})
+    analyses = analyser.analyse(
+        [analysed_text(turn) for turn in turns], [turn.said_at for turn in turns], people
+    )
+    vectors: Sequence[VectorRow | None] = [None] * len(turns)
+    if embedder is not None:
+        vectors = vector_rows(embedder.embed([passage(turn) for turn in turns]))
+    return [
+        _row(turn, analysis, vector)
+        for turn, analysis, vector in zip(turns, analyses, vectors, strict=True)
+    ]
+
+
+def analysed_text(turn: Turn) -> str:
+    """Text and caption, without the marks that `Turn.spoken` puts around a caption."""
+    return f"{turn.text}\n{turn.caption}" if turn.caption else turn.text
+
+
+def vector_rows(embeddings: Embeddings) -> list[VectorRow]:
+    """Vectors as stored: float16, and the sign bits of the token vectors beside them."""
+    halves = embeddings.vectors.astype("<f2")
+    if embeddings.tokens is None:
+        return [VectorRow(vector=half.tobytes()) for half in halves]
+    return [
+        VectorRow(vector=half.tobytes(), tokens=sign_bits(tokens).tobytes())
+        for half, tokens in zip(halves, embeddings.tokens, strict=True)
+    ]
+
+
+def _row(turn: Turn, analysis: Analysis, vectors: VectorRow | None) -> TurnRow:
+    return TurnRow(
+        turn=turn,
+        postings={"term": Counter(analysis.terms), "key": dict.fromkeys(analysis.keys, 1)},
+        n_terms=len(analysis.terms),
+        question=analysis.question,
+        vectors=vectors,
+    )

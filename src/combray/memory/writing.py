@@ -1,0 +1,199 @@
+"""The write path: drafts to durable turns, and the rebuilding of what is derived from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from combray.embed.base import Embedder
+from combray.errors import Conflict, InvalidInput
+from combray.memory.drafts import (
+    DraftLike,
+    Moment,
+    as_draft,
+    checked,
+    contents,
+    depends_on_order,
+    session_of_day,
+    to_turns,
+)
+from combray.memory.parts import Parts
+from combray.memory.rows import passage, to_rows, vector_rows
+from combray.model import Bank, Session, Turn, TurnDraft
+from combray.store.base import PutReceipt, SessionState
+from combray.text.base import Analyser
+
+_ALIGNMENT_TRIES = 8
+_BATCH = 512
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remembered:
+    """What `remember` did; when it returns, the stored turns are durable.
+
+    Attributes:
+        ids: of all turns handed in, in order.
+        stored: those that are new.
+        known: those that were there before.
+        session: name of their session.
+        revision: of the bank.
+        notes: what did not happen, such as "stored without vectors".
+    """
+
+    ids: tuple[str, ...]
+    stored: tuple[str, ...]
+    known: tuple[str, ...]
+    session: str
+    revision: int
+    notes: tuple[str, ...] = ()
+
+
+def drafts_of(
+    turns: DraftLike | Iterable[DraftLike], defaults: Mapping[str, object], now: datetime
+) -> list[TurnDraft]:
+    """Checked drafts with the defaults filled in; one that stands alone without a time is said now.
+
+    Raises:
+        InvalidInput: there is none, or one of them cannot be stored.
+    """
+    single = isinstance(turns, str | TurnDraft | Mapping)
+    values: Iterable[DraftLike] = [turns] if single else turns  # type: ignore[list-item, assignment]
+    drafts = [_with_defaults(as_draft(value), defaults) for value in values]
+    if not drafts:
+        raise InvalidInput("there is no turn to remember: pass a text, a TurnDraft or several.")
+    if single and depends_on_order(drafts):
+        drafts = [replace(drafts[0], said_at=now)]
+    return [checked(draft) for draft in drafts]
+
+
+def _with_defaults(draft: TurnDraft, defaults: Mapping[str, object]) -> TurnDraft:
+    missing = {
+        name: value
+        for name, value in defaults.items()
+        if value is not None and getattr(draft, name) is None
+    }
+    return replace(draft, **missing) if missing else draft  # type: ignore[arg-type]
+
+
+def write(
+    parts: Parts, bank: Bank, session: Session | None, drafts: Sequence[TurnDraft], now: datetime
+) -> Remembered:
+    """Store the drafts as turns of the session; see `BankMemory.remember`."""
+    if session is None:
+        session = Session(name=session_of_day(drafts[0].said_at, bank.zone, now))
+    moment = Moment(session=session.name, zone=bank.zone, now=now)
+    if not depends_on_order(drafts):
+        turns = to_turns(drafts, moment, SessionState(n_turns=0))
+        return put_turns(parts, bank, session, turns)
+    keys = contents(drafts)
+    for attempt in range(_ALIGNMENT_TRIES):
+        held = parts.store.session_state(bank.name, session.name, keys)
+        turns = to_turns(drafts, moment, held)
+        try:
+            return put_turns(parts, bank, session, turns, if_session_turns=held.n_turns)
+        except Conflict:
+            moved = parts.store.session_state(bank.name, session.name, ()).n_turns != held.n_turns
+            if not moved or attempt == _ALIGNMENT_TRIES - 1:
+                raise
+    raise AssertionError("unreachable")
+
+
+def put_turns(
+    parts: Parts,
+    bank: Bank,
+    session: Session,
+    turns: Sequence[Turn],
+    *,
+    if_session_turns: int | None = None,
+) -> Remembered:
+    """Store turns that have their ids; analysis and vectors are made for the new ones only."""
+    ids = [turn.id for turn in turns]
+    known = parts.store.known(bank.name, ids)
+    for turn in turns:
+        if known.get(turn.id, turn.content) != turn.content:
+            raise Conflict(
+                f"turn {turn.client_id or turn.id!r} of session {session.name!r} is stored with other content; "
+                "a turn never changes: give the new one another id."
+            )
+    fresh = [turn for turn in {turn.id: turn for turn in turns}.values() if turn.id not in known]
+    embedder = parts.embedder_for(bank)
+    notes = _notes(bank, embedder)
+    if not fresh:
+        revision = parts.store.state(bank.name).revision
+        receipt = PutReceipt(ids=(), stored=(), known=(), revision=revision)
+    else:
+        rows = to_rows(fresh, parts.analyser_for(bank), embedder)
+        receipt = parts.store.put(bank.name, session, rows, if_session_turns=if_session_turns)
+    stored = set(receipt.stored)
+    return Remembered(
+        ids=tuple(ids),
+        stored=receipt.stored,
+        known=tuple(dict.fromkeys(turn_id for turn_id in ids if turn_id not in stored)),
+        session=session.name,
+        revision=receipt.revision,
+        notes=notes,
+    )
+
+
+def _notes(bank: Bank, embedder: Embedder | None) -> tuple[str, ...]:
+    if embedder is not None:
+        return ()
+    return (
+        f"stored without vectors; `combray reindex {bank.name}` adds them once a model is here",
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reindexed:
+    """What `reindex` did.
+
+    Attributes:
+        analysed: turns whose postings were made anew.
+        embedded: turns that got vectors.
+        embedder: id of the model now in use, or None.
+    """
+
+    analysed: int
+    embedded: int
+    embedder: str | None
+
+
+def add_vectors(parts: Parts, bank: Bank, embedder: Embedder) -> int:
+    """Embed every turn that has no vector of that model yet, then use the model for the bank.
+
+    Recall goes on with what the bank has until all vectors are there; turns that are written meanwhile are found
+    by the next round.
+    """
+    n = 0
+    while True:
+        missing = parts.store.missing_vectors(bank.name, embedder.id, limit=_BATCH)
+        if missing:
+            rows = vector_rows(embedder.embed([passage(turn) for _, turn in missing]))
+            docs = [doc for doc, _ in missing]
+            n += parts.store.put_vectors(
+                bank.name, embedder.id, embedder.dimension, dict(zip(docs, rows, strict=True))
+            )
+            continue
+        try:
+            parts.store.use_embedder(bank.name, embedder.id, embedder.dimension)
+        except Conflict:
+            continue
+        return n
+
+
+def analyse_again(parts: Parts, bank: Bank, analyser: Analyser) -> int:
+    """Replace the postings of every turn by those of the analyser."""
+    n = after = 0
+    while True:
+        batch = parts.store.scan(bank.name, after=after, limit=_BATCH)
+        rows = to_rows([turn for _, turn in batch], analyser, None)
+        docs = [doc for doc, _ in batch]
+        final = len(batch) < _BATCH
+        parts.store.replace_analysis(
+            bank.name, analyser.id, dict(zip(docs, rows, strict=True)), final=final
+        )
+        n += len(batch)
+        if final:
+            return n
+        after = docs[-1]

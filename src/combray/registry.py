@@ -1,0 +1,116 @@
+"""Names to parts: the one place where a string becomes an analyser, an embedder, a method or a counter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+from combray.embed.base import Embedder
+from combray.errors import ConfigError
+from combray.methods.base import Method
+from combray.pack.budget import ApproximateCounter, TokenCounter
+from combray.text.base import Analyser
+
+T = TypeVar("T")
+
+
+def _light() -> Analyser:
+    from combray.text.light import LightAnalyser
+
+    return LightAnalyser()
+
+
+def _spacy() -> Analyser:
+    from combray.text.spacy_analyser import SpacyAnalyser
+
+    return SpacyAnalyser()
+
+
+def _minilm() -> Embedder:
+    from combray.embed.onnx import MiniLM
+
+    return MiniLM()
+
+
+def _hash() -> Embedder:
+    from combray.embed.hashing import HashEmbedder
+
+    return HashEmbedder()
+
+
+def _tiktoken() -> TokenCounter:
+    from combray.pack.budget import TiktokenCounter
+
+    return TiktokenCounter()
+
+
+def _fused() -> Method:
+    from combray.methods.fused import Fused
+
+    return Fused()
+
+
+def _edge() -> Method:
+    from combray.methods.edge import Edge
+
+    return Edge()
+
+
+def _single(channel: str) -> Callable[[], Method]:
+    def make() -> Method:
+        from combray.methods.single import Single
+
+        return Single(channel=channel)
+
+    return make
+
+
+ANALYSERS: Mapping[str, Callable[[], Analyser]] = {"light": _light, "spacy": _spacy}
+EMBEDDERS: Mapping[str, Callable[[], Embedder]] = {"minilm": _minilm, "hash": _hash}
+COUNTERS: Mapping[str, Callable[[], TokenCounter]] = {
+    "approximate": ApproximateCounter,
+    "tiktoken": _tiktoken,
+}
+METHODS: Mapping[str, Callable[[], Method]] = {
+    "fused": _fused,
+    "edge": _edge,
+    "bm25": _single("bm25"),
+    "dense": _single("dense"),
+    "late": _single("late"),
+}
+
+
+def analyser(name: str) -> Analyser:
+    """The analyser of that name, or of that id (``light:1``).
+
+    Raises:
+        ConfigError: no analyser has that name, or this version cannot make analyses of that id.
+    """
+    made = _named("an analyser", name.split(":", 1)[0], ANALYSERS)
+    if ":" in name and made.id != name:
+        raise ConfigError(
+            f"the bank was analysed by {name}, this version has {made.id}: "
+            "run `combray reindex` to analyse it anew."
+        )
+    return made
+
+
+def embedder(name: str) -> Embedder:
+    """The embedder of that name."""
+    return _named("an embedder", name, EMBEDDERS)
+
+
+def method(name: str) -> Method:
+    """The method of that name."""
+    return _named("a method", name, METHODS)
+
+
+def counter(name: str) -> TokenCounter:
+    """The token counter of that name."""
+    return _named("a token counter", name, COUNTERS)
+
+
+def _named(what: str, name: str, parts: Mapping[str, Callable[[], T]]) -> T:
+    if name not in parts:
+        raise ConfigError(f"{name!r} is not {what}; there are: {', '.join(sorted(parts))}.")
+    return parts[name]()
