@@ -33,7 +33,11 @@ def imported_layers(path: Path) -> set[str]:
     found = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
-            names = [node.module] if node.module != "combray" else [f"combray.{a.name}" for a in node.names]
+            names = (
+                [node.module]
+                if node.module != "combray"
+                else [f"combray.{a.name}" for a in node.names]
+            )
         elif isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         else:

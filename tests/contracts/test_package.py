@@ -9,7 +9,17 @@ from pathlib import Path
 
 import combray
 
-HEAVY = ["onnxruntime", "tokenizers", "spacy", "dateparser", "matplotlib", "openai", "typer", "rich", "torch"]
+HEAVY = [
+    "onnxruntime",
+    "tokenizers",
+    "spacy",
+    "dateparser",
+    "matplotlib",
+    "openai",
+    "typer",
+    "rich",
+    "torch",
+]
 
 
 def test_import_brings_in_nothing_heavy():

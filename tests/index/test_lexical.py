@@ -23,9 +23,14 @@ def memory(tmp_path):
 def filled(memory, name, n=300, seed=0):
     rng = random.Random(seed)
     bank = memory.bank(name, create=True)
-    texts = [" ".join(rng.choices(WORDS, weights=range(120, 0, -1), k=rng.randint(1, 30))) for _ in range(n)]
+    texts = [
+        " ".join(rng.choices(WORDS, weights=range(120, 0, -1), k=rng.randint(1, 30)))
+        for _ in range(n)
+    ]
     for start in range(0, n, 30):
-        batch = [{"text": text, "id": f"{start + i}"} for i, text in enumerate(texts[start : start + 30])]
+        batch = [
+            {"text": text, "id": f"{start + i}"} for i, text in enumerate(texts[start : start + 30])
+        ]
         bank.remember(batch, session=f"s{start // 30}", said_at=START)
     return bank, texts
 
@@ -39,7 +44,10 @@ def test_bm25_agrees_with_bm25s_to_a_millionth(memory):
     bm25s = pytest.importorskip("bm25s")
     _, texts = filled(memory, "a")
     view, read = view_and_reader(memory, "a")
-    corpus = [memory._parts.analyser_for(memory.bank("a").bank).analyse([t], [START])[0].terms for t in texts]
+    corpus = [
+        memory._parts.analyser_for(memory.bank("a").bank).analyse([t], [START])[0].terms
+        for t in texts
+    ]
     oracle = bm25s.BM25(method="lucene", k1=1.2, b=0.75, dtype="float64")
     oracle.index([list(terms) for terms in corpus], show_progress=False)
     for query in (["wabx"], ["wabx", "wcdx", "wdfx"], ["wdpx", "nosuchword", "waax"]):
@@ -76,11 +84,21 @@ def test_another_banks_words_move_no_score(memory):
 
 def test_a_session_scores_as_one_document(memory):
     bank = memory.create_bank("s")
-    bank.remember([{"text": "harbour lights"}, {"text": "harbour bells"}], session="one", said_at=START)
-    bank.remember([{"text": "quiet hills"}, {"text": "harbour far away"}], session="two", said_at=START)
+    bank.remember(
+        [{"text": "harbour lights"}, {"text": "harbour bells"}], session="one", said_at=START
+    )
+    bank.remember(
+        [{"text": "quiet hills"}, {"text": "harbour far away"}], session="two", said_at=START
+    )
     view, read = view_and_reader(memory, "s")
     terms = memory._parts.analyser_for(bank.bank).analyse(["harbour"], [START])[0].terms
-    scores = dict(zip(view.session_names, bm25_sessions(matches(read, "term", terms, view), view, k1=1.2, b=0.75), strict=True))
+    scores = dict(
+        zip(
+            view.session_names,
+            bm25_sessions(matches(read, "term", terms, view), view, k1=1.2, b=0.75),
+            strict=True,
+        )
+    )
     assert scores["one"] > scores["two"] > 0
 
 

@@ -34,7 +34,11 @@ def test_a_time_at_the_edge_of_the_calendar_is_refused():
         aware(datetime(1, 1, 1), ZoneInfo("Asia/Tokyo"))
 
 
-@given(st.datetimes(timezones=st.timezones(), min_value=datetime(2, 1, 1), max_value=datetime(9998, 1, 1)))
+@given(
+    st.datetimes(
+        timezones=st.timezones(), min_value=datetime(2, 1, 1), max_value=datetime(9998, 1, 1)
+    )
+)
 def test_stored_times_round_trip_and_sort(value):
     text = to_stored(value)
     assert len(text) == 27
