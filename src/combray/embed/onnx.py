@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from combray.embed import weights
 from combray.embed.base import Embeddings
 from combray.embed.cards import MINILM
+from combray.embed.wellformed import well_formed
 from combray.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ class MiniLMOptions:
 
 
 class _Session(Protocol):
-    def run(self, outputs: list[str], inputs: dict[str, NDArray[Any]]) -> list[Any]: ...
+    def run(self, outputs: list[str], inputs: dict[str, NDArray[Any]], /) -> Sequence[Any]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +84,7 @@ class MiniLM:
     Args:
         models: folder of the weights; see `weights.locate`.
         options: how texts are read.
+        offline: whether fetching the weights is forbidden; None for what `COMBRAY_OFFLINE` says.
 
     Source:
         Reimers and Gurevych 2019, Sentence-BERT, section 3 (mean pooling); token vectors as in Khattab and
@@ -90,8 +92,14 @@ class MiniLM:
         no training for late interaction; several windows are our own.
     """
 
-    def __init__(self, models: Path | None = None, options: MiniLMOptions | None = None) -> None:
+    def __init__(
+        self,
+        models: Path | None = None,
+        options: MiniLMOptions | None = None,
+        offline: bool | None = None,
+    ) -> None:
         self._models = models
+        self._offline = offline
         self._options = options or MiniLMOptions()
         self._loading = threading.Lock()
         self._runtime: _Runtime | None = None
@@ -108,6 +116,14 @@ class MiniLM:
     def dimension(self) -> int:
         """384."""
         return MINILM.dimension
+
+    def load(self) -> None:
+        """Load the model now rather than at the first `embed`; a second call does nothing.
+
+        Raises:
+            WeightsUnavailable: the weights are neither here nor to be fetched; says what to do.
+        """
+        self._loaded()
 
     def embed(self, texts: Sequence[str]) -> Embeddings:
         """The embeddings of the texts, in order.
@@ -142,14 +158,14 @@ class MiniLM:
                 if self._runtime is not None:
                     # Kept, never used: its threads stayed in the parent, and freeing it would wait for them.
                     self._inherited.append(self._runtime)
-                self._runtime = _load(self._models, self._options)
+                folder = weights.fetch(MINILM, self._models, offline=self._offline)
+                self._runtime = _load(folder, self._options)
             return self._runtime
 
 
-def _load(models: Path | None, options: MiniLMOptions) -> _Runtime:
+def _load(folder: Path, options: MiniLMOptions) -> _Runtime:
     from tokenizers import Tokenizer
 
-    folder = weights.fetch(MINILM, models)
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     tokenizer.no_padding()
     tokenizer.no_truncation()
@@ -210,7 +226,7 @@ def _windows(tokenizer: Tokenizer, text: str, windows: int) -> list[list[int]]:
 
 def _pieces(tokenizer: Tokenizer, text: str, limit: int) -> list[int]:
     """The first word pieces of the text, at most `limit`, without reading much further than needed."""
-    clean = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    clean = well_formed(text)
     end = 16 * limit
     while True:
         # Words never reach across white space, so a prefix that ends there has the pieces of the whole.

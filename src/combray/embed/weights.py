@@ -100,6 +100,8 @@ def verify(model: ModelCard | str = MINILM, models: Path | None = None) -> list[
 def fetch(
     model: ModelCard | str = MINILM,
     models: Path | None = None,
+    *,
+    offline: bool | None = None,
     patience: sources.Patience | None = None,
 ) -> Path:
     """The folder that holds the model's files, all checked, after fetching what is missing.
@@ -110,6 +112,7 @@ def fetch(
     Args:
         model: a card, or its name.
         models: where the files are or shall be; else `COMBRAY_MODELS`, else the cache.
+        offline: whether connections are forbidden; None for what `COMBRAY_OFFLINE` says.
         patience: how long a transfer may stand still.
 
     Raises:
@@ -124,10 +127,14 @@ def fetch(
         return locate(wanted, models)
     except WeightsUnavailable:
         home = _home(wanted, models)
+    staging = home.parent / f".{wanted.folder}.partial"
     with _alone(wanted, home):
         if not any(check.problem for check in _check(wanted, home)):
             return home
-        _obtain(wanted, home, patience or sources.Patience())
+        if not _adopt(wanted, staging):
+            _refuse_offline(wanted, offline)
+            _download(wanted, staging, patience or sources.Patience())
+        _move_in(wanted, staging, home)
     return home
 
 
@@ -208,21 +215,24 @@ def _alone(wanted: ModelCard, home: Path) -> Iterator[None]:
         ) from error
 
 
-def _obtain(wanted: ModelCard, home: Path, patience: sources.Patience) -> None:
-    staging = home.parent / f".{wanted.folder}.partial"
+def _adopt(wanted: ModelCard, staging: Path) -> bool:
+    """Copy the files out of the model hub's own cache on this machine, if they are all there and good."""
     kept = sources.from_hub_cache(wanted)
-    if kept and not any(_problem(file, kept[file.name]) for file in wanted.files):
-        staging.mkdir(parents=True, exist_ok=True)
-        for name, path in kept.items():
-            shutil.copyfile(path, staging / name)
-    elif os.environ.get("COMBRAY_OFFLINE", "") not in ("", "0"):
+    if not kept or any(_problem(file, kept[file.name]) for file in wanted.files):
+        return False
+    staging.mkdir(parents=True, exist_ok=True)
+    for name, path in kept.items():
+        shutil.copyfile(path, staging / name)
+    return True
+
+
+def _refuse_offline(wanted: ModelCard, offline: bool | None) -> None:
+    variable = os.environ.get("COMBRAY_OFFLINE", "").lower()
+    if offline or (offline is None and variable not in ("", "0", "false", "no")):
         raise WeightsUnavailable(
             f"the weights of {wanted.name} are not on this machine, and COMBRAY_OFFLINE forbids fetching "
             f"them. Unset it once, or set COMBRAY_MODELS to a folder with {_names(wanted)}."
         )
-    else:
-        _download(wanted, staging, patience)
-    _move_in(wanted, staging, home)
 
 
 def _download(wanted: ModelCard, staging: Path, patience: sources.Patience) -> None:
