@@ -1,0 +1,149 @@
+"""A pack in the making: its lines, and what they cost."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import date
+
+from combray.model import Hit, PackItem, Part, Turn
+from combray.pack.budget import TokenCounter
+from combray.pack.render import (
+    CLOSE,
+    OPEN,
+    also_dates,
+    arranged,
+    date_line,
+    place,
+    rendered,
+    turn_line,
+)
+
+
+@dataclass(slots=True, kw_only=True)
+class Line:
+    """One line in the making.
+
+    Attributes:
+        turn: the evidence.
+        part: a hit, or context.
+        hit: the hit it is, or the one it stands beside.
+        text: what is shown.
+        clipped: whether that is only a part of the turn.
+        repeats: other turns that say the same.
+        also: other days on which the same was said, as far as they are shown.
+        n_tokens: of the line with its newline.
+    """
+
+    turn: Turn
+    part: Part
+    hit: Hit
+    text: str
+    clipped: bool = False
+    repeats: list[Turn] = field(default_factory=list)
+    also: tuple[date, ...] = ()
+    n_tokens: int = 0
+
+
+class Draft:
+    """Lines by turn, with a running count of the tokens of the rendered whole.
+
+    The count is the sum over the lines, each counted once with its newline and the widest number it may carry, plus
+    date lines and fence. The whole is counted once more at the end, so the budget does not rest on the sum.
+    """
+
+    def __init__(self, budget_tokens: int, counter: TokenCounter, n_hits: int) -> None:
+        """Start with an empty fence.
+
+        Args:
+            budget_tokens: most tokens of the rendered whole.
+            counter: counts them.
+            n_hits: as many hits, each with a neighbour on either side, may become lines.
+        """
+        self.budget_tokens = budget_tokens
+        self.counter = counter
+        self.lines: dict[str, Line] = {}
+        self.n_tokens = counter.count(OPEN + "\n") + counter.count(CLOSE)
+        self._widest_cite = 10 ** len(str(3 * n_hits)) - 1
+        self._sessions: dict[str, list[Turn]] = {}
+        self._heading_tokens: dict[str, int] = {}
+
+    @property
+    def room(self) -> int:
+        """Tokens that are left."""
+        return self.budget_tokens - self.n_tokens
+
+    def line_tokens(self, turn: Turn, text: str, also: Sequence[date] = ()) -> int:
+        """What a line costs, without a date line."""
+        return self.counter.count(turn_line(self._widest_cite, turn, text, also) + "\n")
+
+    def heading_tokens(self, turn: Turn) -> int:
+        """What the date lines cost that the turn would add."""
+        here = date_line(turn)
+        group = self._sessions.get(turn.session, [])
+        index = bisect_left(group, place(turn), key=place)
+        before = date_line(group[index - 1]) if index else None
+        after = date_line(group[index]) if index < len(group) else None
+        cost = self._heading(here) if here != before else 0
+        if after is not None:
+            cost += self._heading(after) * ((after != here) - (after != before))
+        return cost
+
+    def add(self, line: Line) -> bool:
+        """Add the line if it fits; its `n_tokens` must be set."""
+        cost = line.n_tokens + self.heading_tokens(line.turn)
+        if cost > self.room:
+            return False
+        self.n_tokens += cost
+        self.lines[line.turn.id] = line
+        group = self._sessions.setdefault(line.turn.session, [])
+        group.insert(bisect_left(group, place(line.turn), key=place), line.turn)
+        return True
+
+    def add_repeat(self, line: Line, turn: Turn) -> None:
+        """Record that the turn says the same; its day is shown too while there is room."""
+        line.repeats.append(turn)
+        also = also_dates(line.turn, line.repeats)
+        if also == line.also:
+            return
+        cost = self.line_tokens(line.turn, line.text, also)
+        if cost - line.n_tokens <= self.room:
+            self.n_tokens += cost - line.n_tokens
+            line.n_tokens = cost
+            line.also = also
+
+    def drop_last(self) -> Line:
+        """Take out the line that was added last."""
+        line = self.lines.pop(next(reversed(self.lines)))
+        self._sessions[line.turn.session].remove(line.turn)
+        return line
+
+    def ordered(self) -> list[Line]:
+        """The lines in rendered order."""
+        return [self.lines[turn.id] for turn in arranged(line.turn for line in self.lines.values())]
+
+    def text(self) -> str:
+        """The rendered whole; empty without lines."""
+        lines = self.ordered()
+        return rendered(lines, [line.also for line in lines])
+
+    def items(self) -> tuple[PackItem, ...]:
+        """The lines as values, numbered as rendered."""
+        return tuple(
+            PackItem(
+                cite=cite,
+                turn=line.turn,
+                part=line.part,
+                hit=line.hit,
+                text=line.text,
+                clipped=line.clipped,
+                repeats=tuple(turn.id for turn in line.repeats),
+            )
+            for cite, line in enumerate(self.ordered(), start=1)
+        )
+
+    def _heading(self, day: str) -> int:
+        if day not in self._heading_tokens:
+            self._heading_tokens[day] = self.counter.count(day + "\n")
+        return self._heading_tokens[day]
