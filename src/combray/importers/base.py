@@ -1,6 +1,6 @@
-r"""What every importer gives and raises, and how files are read: bytes split at line feeds alone.
+"""What every importer gives and raises, and how files are read: bytes split at line feeds alone.
 
-`str.splitlines` would cut a text at U+2028 or U+0085; reading bytes and splitting at ``\n`` keeps such
+`str.splitlines` would cut a text at U+2028 or U+0085; reading bytes and splitting at line feeds keeps such
 characters inside their line.
 """
 
