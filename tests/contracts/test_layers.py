@@ -11,13 +11,13 @@ ROOT = Path(combray.__file__).parent
 LAYERS = [
     {"errors"},
     {"model"},
-    {"text", "store", "llm", "embed", "prompts"},
+    {"text", "store", "llm", "embed", "prompts", "importers"},
     {"index"},
     {"methods", "pack"},
     {"answer", "config"},
     {"registry"},
     {"memory"},
-    {"service", "eval", "importers"},
+    {"service", "eval"},
     {"cli", "inspector", "integrations", "testing"},
 ]
 # Rows and their arrays are what a store speaks, and what everything above it reads.
