@@ -25,10 +25,13 @@ class BankState:
 
     Attributes:
         revision: grows with every commit to the bank.
-        erase_epoch: grows with every deletion.
+        erase_epoch: grows whenever rows that were there before go or change: a deletion, vectors added to
+            turns that had none, another embedder or analyser. While it stands, new rows are all that a
+            derived copy lacks, and their documents are higher than any it has.
         embedder: id of the embedder whose vectors count, or None.
         dimension: of its vectors, 0 without.
         n_turns: stored turns.
+        n_terms: sum of the turns' `n_terms`.
     """
 
     revision: int
@@ -36,6 +39,7 @@ class BankState:
     embedder: str | None
     dimension: int
     n_turns: int
+    n_terms: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -274,20 +278,31 @@ class Store(Protocol):
         rows: Sequence[TurnRow],
         *,
         if_session_turns: int | None = None,
+        embedder: str | None = None,
+        analyser: str | None = None,
     ) -> PutReceipt:
         """Store the rows whose ids are new, with postings, vectors and counters, in one transaction.
 
+        An id that comes twice in the rows is new the first time and known the second. Where nothing is new the
+        revision stays.
+
         Args:
             bank: name.
-            session: made if missing; its title, source and metadata fill what the stored one lacks.
+            session: made with its first turn; its title, source, start and metadata fill what the stored
+                one lacks.
             rows: turns of that session, in order.
             if_session_turns: the number of turns the session must still have.
+            embedder: what made the vectors, where given: must be the bank's, which another process may
+                have changed.
+            analyser: what made the postings, likewise.
 
         Raises:
             NotFound: no such bank.
-            Conflict: a row's id is stored with other content, or the session has other than
-                `if_session_turns` turns; nothing was stored.
-            EmbedderMismatch: a row's vectors do not fit the bank; nothing was stored.
+            Conflict: a row's id is stored with other content, the session has other than
+                `if_session_turns` turns, or the bank has another analyser; nothing was stored.
+            EmbedderMismatch: the vectors are another embedder's, or do not fit the bank; nothing was stored.
+            InvalidInput: a row is of another session, has a naive time, or `n_terms` is not the sum of its
+                ``term`` counts; nothing was stored.
             StoreFull: no space; nothing was stored.
         """
 
@@ -304,7 +319,7 @@ class Store(Protocol):
         """
 
     def turns_by_doc(self, bank: str, docs: Sequence[int]) -> dict[int, Turn]:
-        """Turns by document number; unknown numbers are left out."""
+        """Turns by document number; unknown numbers, and other banks', are left out."""
 
     def scan(
         self,
@@ -329,29 +344,48 @@ class Store(Protocol):
         """For each document its terms of that kind with their counts."""
 
     def vectors(self, bank: str, embedder: str, *, after: int = 0) -> Vectors:
-        """The vectors of that embedder, of documents after `after`."""
+        """The vectors of that embedder, of documents after `after`; none of an embedder unknown in the bank."""
 
     # Vectors of another model
 
     def put_vectors(
         self, bank: str, embedder: str, dimension: int, rows: Mapping[int, VectorRow]
     ) -> int:
-        """Add vectors of an embedder beside those in use; returns how many are new."""
+        """Add vectors of an embedder beside those in use; returns how many are new.
+
+        Documents that have some already, or have been forgotten meanwhile, are passed over.
+
+        Raises:
+            EmbedderMismatch: a row has another dimension, or the embedder is known with another one;
+                nothing was stored.
+        """
 
     def missing_vectors(self, bank: str, embedder: str, *, limit: int) -> list[tuple[int, Turn]]:
         """Turns without vectors of that embedder, in order of document number."""
 
     def use_embedder(self, bank: str, embedder: str | None, dimension: int) -> None:
-        """Make that embedder's vectors the ones in use and drop those of any other.
+        """Make that embedder's vectors the ones in use and drop those of any other; None drops all.
 
         Raises:
             Conflict: a turn has no vector of it yet; nothing was changed.
         """
 
+    # Postings of another analyser
+
     def replace_analysis(
         self, bank: str, analyser: str, rows: Mapping[int, TurnRow], *, final: bool
     ) -> None:
-        """Replace the postings of those documents; `final` also records the analyser."""
+        """Replace the analyser's postings of those documents; `final` makes its postings the ones in use.
+
+        Postings of an analyser that is not the bank's wait beside those in use, which readers go on to see
+        until the final call switches and drops them. Documents that have been forgotten meanwhile are passed over.
+
+        Raises:
+            Conflict: `final`, and a turn has not been analysed by it yet; nothing was changed.
+        """
+
+    def missing_analysis(self, bank: str, analyser: str, *, limit: int) -> list[tuple[int, Turn]]:
+        """Turns without postings of that analyser, in order of document number."""
 
     # Deleting and health
 

@@ -1,0 +1,170 @@
+"""Rows of the database and the values they stand for; the same for every dialect.
+
+Times are stored as UTC text of fixed width beside the offset they were given in. Text goes in as it is; what
+no database can hold (`combray.model.turn.storable`) is refused here, since the caller has replaced it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from combray.errors import InvalidInput
+from combray.model import Bank, Role, Session, Turn
+from combray.model.time import from_stored, offset_of, to_stored
+from combray.store.base import TurnRow
+
+SHIFT = 32
+"""A document number is ``bank << SHIFT | n``; likewise sessions, and vectors by space."""
+
+LAST = (1 << SHIFT) - 1
+"""The highest n that a bank can give."""
+
+MAX_BANKS = 2**31 - 1
+
+BANK_COLUMNS = "name, zone, analyser, embedder, dimension, created_at, revision, erase_epoch, n_turns, n_sessions"
+
+SESSION_COLUMNS = (
+    "name, title, source, coalesce(started_at, first_at), "
+    "CASE WHEN started_at IS NULL THEN first_offset ELSE started_offset END, metadata, n_turns"
+)
+
+TURN_COLUMNS = (
+    "turn.doc, turn.id, session.name, turn.position, turn.speaker, turn.role, turn.text, turn.said_at, "
+    "turn.said_offset, turn.caption, turn.client_id, turn.content, turn.metadata, turn.tags, "
+    "turn.expires_at, turn.expires_offset, turn.stored_at"
+)
+
+Terms = dict[str, dict[str, int]]
+"""Occurrences by kind and term."""
+
+
+def bank_of(row: Sequence[Any]) -> Bank:
+    """The bank behind a row of `BANK_COLUMNS`."""
+    return Bank(
+        name=row[0],
+        zone=row[1],
+        analyser=row[2],
+        embedder=row[3],
+        dimension=row[4],
+        created_at=from_stored(row[5]),
+        revision=row[6],
+        erase_epoch=row[7],
+        n_turns=row[8],
+        n_sessions=row[9],
+    )
+
+
+def session_of(row: Sequence[Any]) -> Session:
+    """The session behind a row of `SESSION_COLUMNS`."""
+    return Session(
+        name=row[0],
+        title=row[1],
+        source=row[2],
+        started_at=_time(row[3], row[4]),
+        metadata=json.loads(row[5]),
+        n_turns=row[6],
+    )
+
+
+def turn_of(row: Sequence[Any]) -> Turn:
+    """The turn behind a row of `TURN_COLUMNS`."""
+    return Turn(
+        id=row[1],
+        session=row[2],
+        position=row[3],
+        speaker=row[4],
+        role=Role(row[5]),
+        text=row[6],
+        said_at=from_stored(row[7], row[8]),
+        caption=row[9],
+        client_id=row[10],
+        content=row[11],
+        metadata=json.loads(row[12]),
+        tags=tuple(json.loads(row[13])),
+        expires_at=_time(row[14], row[15]),
+        stored_at=from_stored(row[16]),
+    )
+
+
+def turn_values(row: TurnRow) -> tuple[Any, ...]:
+    """What the turn itself brings to its row: all columns from ``n_terms`` on.
+
+    Raises:
+        InvalidInput: a time is naive.
+    """
+    turn = row.turn
+    said_at, said_offset = time_values(turn.said_at)
+    expires_at, expires_offset = time_values(turn.expires_at)
+    stored_at, _ = time_values(turn.stored_at)
+    return (
+        row.n_terms,
+        int(row.question),
+        said_at,
+        said_offset,
+        expires_at,
+        expires_offset,
+        stored_at,
+        str(turn.role),
+        turn.speaker,
+        turn.id,
+        turn.content,
+        turn.client_id,
+        as_json(sorted(set(turn.tags))),
+        as_json(dict(turn.metadata)),
+        turn.caption,
+        turn.text,
+    )
+
+
+def time_values(value: datetime | None) -> tuple[str | None, int]:
+    """Stored text and offset of a time; (None, 0) of none.
+
+    Raises:
+        InvalidInput: the time is naive.
+    """
+    if value is None:
+        return None, 0
+    if value.tzinfo is None:
+        raise InvalidInput(f"{value!r} is naive; a stored time must be aware.")
+    if value.tzinfo is UTC:
+        return to_stored(value), 0
+    return to_stored(value), offset_of(value)
+
+
+def postings_of(row: TurnRow) -> Terms:
+    """The postings of a row, checked.
+
+    Raises:
+        InvalidInput: a count is below one, or the ``term`` counts do not add up to `n_terms`.
+    """
+    terms = {kind: dict(counts) for kind, counts in row.postings.items() if counts}
+    for kind, counts in terms.items():
+        if min(counts.values()) < 1:
+            raise InvalidInput(f"a {kind} of turn {row.turn.id} occurs less than once.")
+        if any("\0" in term for term in counts):
+            raise InvalidInput(f"a {kind} of turn {row.turn.id} holds a NUL character.")
+    total = sum(terms.get("term", {}).values())
+    if total != row.n_terms:
+        raise InvalidInput(
+            f"turn {row.turn.id} says it has {row.n_terms} terms, but its postings count {total}."
+        )
+    return terms
+
+
+def as_json(value: Mapping[str, Any] | Sequence[Any]) -> str:
+    """Compact JSON, readable in the file.
+
+    Raises:
+        InvalidInput: the value is not JSON.
+    """
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"not JSON: {error}.") from error
+
+
+def _time(text: str | None, offset: int) -> datetime | None:
+    return None if text is None else from_stored(text, offset)

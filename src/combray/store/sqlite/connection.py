@@ -1,0 +1,213 @@
+"""One connection per thread, one writer at a time, and nothing shared over a fork.
+
+Readers never wait: they see the last commit before they began. A write holds a lock of this process and
+an operating-system lock on ``<file>.lock`` around ``BEGIN IMMEDIATE … COMMIT``, since SQLite's own busy
+handler starves writers for seconds. The operating system drops the lock of a process that dies.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from combray.errors import StoreError
+from combray.store.migrate import Migration, is_current, migrate_sqlite
+from combray.store.sqlite.failures import translated
+from combray.store.sqlite.file import BUSY_TIMEOUT_MS, Synchronous, connect, is_new
+
+LOCK_TIMEOUT_S = 60.0
+"""Longest wait for other writers, who hold the lock for milliseconds (an import: for a second)."""
+
+_POLL_S = 0.002
+"""How often a waiting writer looks again. Source: measured with four writers, see benchmarks/store.py."""
+
+
+class _Seat:
+    """A thread's connection; the lock is held while the thread is inside a call."""
+
+    __slots__ = ("connection", "lock", "thread")
+
+    def __init__(self) -> None:
+        self.thread = threading.current_thread()
+        self.lock = threading.RLock()
+        self.connection: sqlite3.Connection | None = None
+
+    def leave(self) -> None:
+        with self.lock:
+            if self.connection is not None:
+                self.connection.close()
+                self.connection = None
+
+
+class Connections:
+    """All connections of one process to one file."""
+
+    def __init__(self, path: Path, synchronous: Synchronous, migrations: list[Migration]) -> None:
+        self.path = path
+        self._synchronous = synchronous
+        self._closed = False
+        self._reset()
+        with translated(path):
+            self._open(migrations)
+        _watch_forks(self)
+
+    def close(self) -> None:
+        """Close every thread's connection; a second call does nothing."""
+        self._closed = True
+        with self._registry:
+            for seat in self._seats:
+                seat.leave()
+            self._seats.clear()
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """This thread's connection inside one read transaction: one view for all statements."""
+        with translated(self.path), self._seated() as connection:
+            connection.execute("BEGIN")
+            try:
+                yield connection
+            finally:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """This thread's connection inside one write transaction: committed at the end, or nothing."""
+        with translated(self.path), self._seated() as connection, self._exclusive():
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+
+    def checkpoint(self, wait_ms: int) -> bool:
+        """Move the whole log into the file and empty it; False where a reader held it back."""
+        with translated(self.path), self._seated() as connection, self._exclusive():
+            connection.execute(f"PRAGMA busy_timeout = {wait_ms}").close()
+            try:
+                busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            finally:
+                connection.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}").close()
+        return not busy
+
+    def before_fork(self) -> None:
+        """Let running calls end and close everything: SQLite must not cross a fork."""
+        self._registry.acquire()
+        for seat in self._seats:
+            seat.lock.acquire()
+            seat.leave()
+
+    def after_fork_in_parent(self) -> None:
+        """Let calls go on; each thread gets a new connection."""
+        for seat in self._seats:
+            seat.lock.release()
+        self._registry.release()
+
+    def after_fork_in_child(self) -> None:
+        """Start afresh."""
+        self._reset()
+
+    def _reset(self) -> None:
+        from filelock import FileLock
+
+        self._registry = threading.RLock()
+        self._seats: list[_Seat] = []
+        self._local = threading.local()
+        self._turn = threading.Lock()
+        self._lock = FileLock(f"{self.path}.lock", thread_local=False)
+
+    def _open(self, migrations: list[Migration]) -> None:
+        if not is_new(self.path):
+            with self._seated() as connection:
+                if is_current(connection, self.path, migrations):
+                    return
+        with self._exclusive():
+            is_new(self.path)
+            connection = connect(self.path, self._synchronous, create=True)
+            try:
+                migrate_sqlite(connection, self.path, migrations)
+            finally:
+                connection.close()
+
+    @contextmanager
+    def _seated(self) -> Iterator[sqlite3.Connection]:
+        seat = getattr(self._local, "seat", None) or self._take_seat()
+        with seat.lock:
+            if self._closed:
+                raise StoreError(f"the store {self.path} is closed.")
+            if seat.connection is None:
+                seat.connection = connect(self.path, self._synchronous)
+            yield seat.connection
+
+    def _take_seat(self) -> _Seat:
+        seat = _Seat()
+        with self._registry:
+            gone = [other for other in self._seats if not other.thread.is_alive()]
+            for other in gone:
+                other.leave()
+                self._seats.remove(other)
+            self._seats.append(seat)
+        self._local.seat = seat
+        return seat
+
+    @contextmanager
+    def _exclusive(self) -> Iterator[None]:
+        from filelock import Timeout
+
+        if not self._turn.acquire(timeout=LOCK_TIMEOUT_S):
+            raise StoreError(f"another thread has been writing to {self.path} for too long.")
+        try:
+            self._lock.acquire(timeout=LOCK_TIMEOUT_S, poll_interval=_POLL_S)
+            try:
+                yield
+            finally:
+                self._lock.release()
+        except Timeout as error:
+            raise StoreError(
+                f"another process has held {self.path}.lock for {LOCK_TIMEOUT_S:.0f} s; "
+                "nothing was changed. Try again when it has finished."
+            ) from error
+        finally:
+            self._turn.release()
+
+
+_open_now: weakref.WeakSet[Connections] = weakref.WeakSet()
+_held_over_fork: list[Connections] = []
+_forks_are_watched = False
+
+
+def _watch_forks(connections: Connections) -> None:
+    global _forks_are_watched
+    _open_now.add(connections)
+    if _forks_are_watched or not hasattr(os, "register_at_fork"):
+        return
+    _forks_are_watched = True
+    os.register_at_fork(
+        before=_before_fork,
+        after_in_parent=_after_fork_in_parent,
+        after_in_child=_after_fork_in_child,
+    )
+
+
+def _before_fork() -> None:
+    _held_over_fork[:] = list(_open_now)
+    for connections in _held_over_fork:
+        connections.before_fork()
+
+
+def _after_fork_in_parent() -> None:
+    while _held_over_fork:
+        _held_over_fork.pop().after_fork_in_parent()
+
+
+def _after_fork_in_child() -> None:
+    while _held_over_fork:
+        _held_over_fork.pop().after_fork_in_child()

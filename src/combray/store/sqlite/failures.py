@@ -1,0 +1,68 @@
+"""What SQLite's refusals mean, in our errors."""
+
+from __future__ import annotations
+
+import errno
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from combray.errors import InvalidInput, NotOurFile, StoreError, StoreFull
+
+_ROOM_BYTES = 256 * 1024
+"""Free space below which an I/O error is taken for a full disk: one page of every index and the log."""
+
+
+@contextmanager
+def translated(path: Path) -> Iterator[None]:
+    """Raise what goes wrong inside as `StoreError`, `StoreFull`, `NotOurFile` or `InvalidInput`."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise _of_sqlite(error, path) from error
+    except (OverflowError, UnicodeEncodeError) as error:
+        raise InvalidInput(f"a value that no database can hold: {error}.") from error
+    except OSError as error:
+        raise _of_system(error, path) from error
+
+
+def _of_sqlite(error: sqlite3.Error, path: Path) -> Exception:
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR and _is_full(path)):
+        return _full(path)
+    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+        return NotOurFile(
+            f"{path} is damaged ({error}). Put back a copy, or save what can be read with "
+            "`sqlite3 FILE .recover`."
+        )
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return StoreError(f"{path} is locked by another program; nothing was changed. Try again.")
+    if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
+        return StoreError(
+            f"{path} cannot be opened for writing ({error}). The file and its folder must exist and "
+            "be writable by this user."
+        )
+    if code == sqlite3.SQLITE_TOOBIG:
+        return InvalidInput("a value is larger than a database row can be.")
+    return StoreError(f"{path}: {error}.")
+
+
+def _of_system(error: OSError, path: Path) -> StoreError:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return _full(path)
+    return StoreError(f"{path}: {error.strerror or error}.")
+
+
+def _full(path: Path) -> StoreFull:
+    return StoreFull(
+        f"no space left for {path}; nothing of this write was stored. Free some space."
+    )
+
+
+def _is_full(path: Path) -> bool:
+    try:
+        return shutil.disk_usage(path.parent).free < _ROOM_BYTES
+    except OSError:
+        return False
