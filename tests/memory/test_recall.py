@@ -155,7 +155,7 @@ def test_a_write_is_seen_by_another_memory_over_the_same_file(tmp_path):
 def test_another_embedder_is_refused_before_any_write(tmp_path):
     with Memory.open(tmp_path / "m.db", embedder="hash") as memory:
         memory.create_bank("b").remember("one", session="s")
-    with Memory.open(tmp_path / "m.db", embedder=HashEmbedder(dimension=64)) as memory:
+    with Memory.open(tmp_path / "m.db", embedder=HashEmbedder(dimension=128)) as memory:
         bank = memory.bank("b")
         with pytest.raises(EmbedderMismatch, match="combray reindex b"):
             bank.remember("two", session="s")

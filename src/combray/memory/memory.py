@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Self
 
@@ -56,6 +57,7 @@ class Memory:
             clock=clock,
         )
         self._analyser = self._parts.keep_analyser(analyser or settings.analyser)
+        self._folder: TemporaryDirectory[str] | None = None
 
     @classmethod
     def open(
@@ -71,7 +73,7 @@ class Memory:
         """A memory over the SQLite file at `path`, which is made if it does not exist.
 
         Args:
-            path: a file, ``":memory:"`` for one that is gone at `close`, or None for the user's default file.
+            path: a file, ``":memory:"`` for a temporary one that is gone at `close`, or None for the user's default file.
             settings: where not given, those of the environment (``COMBRAY_…``).
             embedder: see the class.
             analyser: see the class.
@@ -85,14 +87,17 @@ class Memory:
         from combray.store.sqlite import SqliteStore
 
         settings = settings or Settings.from_environment()
-        target = settings.database if path is None else path
-        if str(target) != ":memory:":
-            target = Path(target).expanduser()
-            if path is None:
-                target.parent.mkdir(parents=True, exist_ok=True)
+        folder: TemporaryDirectory[str] | None = None
+        if str(path) == ":memory:":
+            folder = TemporaryDirectory(prefix="combray-")
+            target = Path(folder.name) / "memory.db"
+        else:
+            target = Path(settings.database if path is None else path).expanduser()
+        if path is None:
+            target.parent.mkdir(parents=True, exist_ok=True)
         store = SqliteStore(target, synchronous=settings.synchronous)
         try:
-            return cls(
+            memory = cls(
                 store,
                 settings=settings,
                 embedder=embedder,
@@ -103,11 +108,15 @@ class Memory:
         except BaseException:
             store.close()
             raise
+        memory._folder = folder
+        return memory
 
     def close(self) -> None:
         """Release the store and the arrays."""
         self._parts.views.clear()
         self._parts.store.close()
+        if self._folder is not None:
+            self._folder.cleanup()
 
     def __enter__(self) -> Self:
         return self

@@ -97,7 +97,11 @@ def recall(parts: Parts, bank: str, request: Request) -> Recall:
     with stages.stage("pack"):
         if not reason:
             packed = pack(
-                found.hits, found.links, budget_tokens=query.budget_tokens, counter=parts.counter
+                found.hits,
+                found.links,
+                budget_tokens=query.budget_tokens,
+                counter=parts.counter,
+                terms=query.analysis.terms,
             )
     total = (perf_counter() - start) * 1000
     embed = stages.ms.get("analyse", 0.0) + stages.ms.get("embed", 0.0)
