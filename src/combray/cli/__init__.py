@@ -1,1 +1,5 @@
 """The command line: one file per command."""
+
+from combray.cli.run import main
+
+__all__ = ["main"]

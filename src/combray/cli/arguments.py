@@ -1,0 +1,132 @@
+"""Arguments and options that several commands share, and their reading."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from combray.errors import InvalidInput
+from combray.model import Filters, Role, aware
+from combray.model.time import zone
+
+if TYPE_CHECKING:
+    from combray.memory import BankMemory
+
+BankName = Annotated[
+    str, typer.Argument(metavar="BANK", help="Name of the bank.", show_default=False)
+]
+QueryText = Annotated[
+    str, typer.Argument(metavar="QUERY", help="The question, in plain words.", show_default=False)
+]
+K = Annotated[
+    int | None,
+    typer.Option(
+        "--k", metavar="N", help="Rank at most N turns; the method's own number by default."
+    ),
+]
+Budget = Annotated[
+    int | None,
+    typer.Option("--budget", metavar="TOKENS", help="Never let the pack exceed this many tokens."),
+]
+MethodName = Annotated[
+    str | None,
+    typer.Option(
+        "--method", metavar="NAME", help="Rank with this method: fused, edge, bm25, dense or late."
+    ),
+]
+Now = Annotated[
+    str | None,
+    typer.Option(
+        "--now",
+        metavar="TIME",
+        help="Measure 'last week' and the like from this ISO 8601 time instead of the clock's.",
+    ),
+]
+Speakers = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--speaker", metavar="NAME", help="Look only at what this person said; may be repeated."
+    ),
+]
+Sessions = Annotated[
+    list[str] | None,
+    typer.Option("--session", metavar="NAME", help="Look only into this session; may be repeated."),
+]
+Roles = Annotated[
+    list[Role] | None,
+    typer.Option(
+        "--role",
+        metavar="ROLE",
+        help="Look only at turns of this role (user, assistant, system, tool, other); may be repeated.",
+    ),
+]
+Tags = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--tag",
+        metavar="TAG",
+        help="Look only at turns with this tag; repeat it to ask for several at once.",
+    ),
+]
+Since = Annotated[
+    str | None,
+    typer.Option(
+        "--since", metavar="TIME", help="Look only at turns said at this ISO 8601 time or later."
+    ),
+]
+Until = Annotated[
+    str | None,
+    typer.Option(
+        "--until", metavar="TIME", help="Look only at turns said before this ISO 8601 time."
+    ),
+]
+NoAbstain = Annotated[
+    bool,
+    typer.Option("--no-abstain", help="Show the best there is, even where the bank does not seem to hold an answer."),
+]  # fmt: skip
+
+
+def filters_of(
+    bank: BankMemory,
+    *,
+    speakers: Sequence[str] | None,
+    sessions: Sequence[str] | None,
+    roles: Sequence[Role] | None,
+    tags: Sequence[str] | None,
+    since: str | None,
+    until: str | None,
+) -> Filters:
+    """The filters; naive times are read in the bank's zone."""
+    return Filters(
+        speakers=tuple(speakers or ()),
+        sessions=tuple(sessions or ()),
+        roles=tuple(roles or ()),
+        tags=tuple(tags or ()),
+        since=time_in(bank, since),
+        until=time_in(bank, until),
+    )
+
+
+def time_in(bank: BankMemory, text: str | None) -> datetime | None:
+    """The time behind the text; a naive one is read in the bank's zone.
+
+    Raises:
+        InvalidInput: it is not ISO 8601.
+    """
+    return None if text is None else aware(text, zone(bank.bank.zone))
+
+
+def standard_input() -> str:
+    """All of standard input as one text, without the line feed that a shell puts at its end.
+
+    Raises:
+        InvalidInput: it is not UTF-8.
+    """
+    try:
+        return sys.stdin.buffer.read().decode("utf-8").removesuffix("\n").removesuffix("\r")
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"standard input is not UTF-8 at byte {error.start}.") from error

@@ -1,0 +1,101 @@
+"""`combray recall`: the evidence for a question, within a budget."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from combray.cli.arguments import (
+    BankName,
+    Budget,
+    K,
+    MethodName,
+    NoAbstain,
+    Now,
+    QueryText,
+    Roles,
+    Sessions,
+    Since,
+    Speakers,
+    Tags,
+    Until,
+    filters_of,
+    time_in,
+)
+from combray.cli.invocation import Invocation
+from combray.cli.screen import Screen, count
+from combray.cli.shapes import recall_fields
+from combray.model import Recall
+
+
+def recall(
+    context: typer.Context,
+    bank: BankName,
+    query: QueryText,
+    k: K = None,
+    budget: Budget = None,
+    method: MethodName = None,
+    now: Now = None,
+    speaker: Speakers = None,
+    session: Sessions = None,
+    role: Roles = None,
+    tag: Tags = None,
+    since: Since = None,
+    until: Until = None,
+    no_abstain: NoAbstain = False,
+    show_ids: Annotated[
+        bool,
+        typer.Option("--show-ids", help="List the id of each turn of the pack on standard error."),
+    ] = False,
+) -> None:
+    """Print the evidence for a question, within a budget of tokens.
+
+    What was said, by whom and when, ready to put before a model. The pack alone goes to standard output; how well it is supported and how many tokens it has goes to standard
+    error. Where the bank does not seem to hold an answer the pack is empty, and that is not an error.
+    """
+    call = Invocation.of(context)
+    with call.memory() as memory:
+        open_bank = memory.bank(bank)
+        filters = filters_of(
+            open_bank,
+            speakers=speaker,
+            sessions=session,
+            roles=role,
+            tags=tag,
+            since=since,
+            until=until,
+        )
+        found = open_bank.recall(
+            query,
+            k=k,
+            budget_tokens=budget,
+            method=method,
+            now=time_in(open_bank, now),
+            filters=filters,
+            abstain=not no_abstain,
+        )
+    _show(call.screen, found, ids=show_ids)
+
+
+def _show(screen: Screen, found: Recall, *, ids: bool) -> None:
+    for note in found.trace.notes:
+        screen.note(note)
+    if screen.json:
+        screen.value(recall_fields(found))
+        return
+    if found.text:
+        screen.text(found.text)
+    if ids:
+        for item in found.items:
+            screen.warn(f"[{item.cite}] {item.turn.id}  session {item.turn.session}")
+    screen.note(summary(found))
+
+
+def summary(found: Recall) -> str:
+    """One line about a recall: support, size, method; or why there is nothing."""
+    support = f"support {found.support:.2f}"
+    if found.abstained:
+        return f"nothing to show: {found.reason}"
+    size = f"{found.n_tokens} of {found.budget_tokens} tokens ({found.counter})"
+    return f"{support} · {count(len(found.items), 'turn')} · {size} · {found.trace.method}"

@@ -1,0 +1,148 @@
+"""What a command shows: results on standard output, everything else on standard error.
+
+Stored text is other people's text. It is never read as markup, and on a terminal its control characters are
+shown as escapes, so that no turn can move the cursor, hide a line or change a colour.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TextIO
+
+from combray.cli.shapes import plain
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+Advance = Callable[[int], None]
+"""Moves a progress bar on by that many steps."""
+
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_NOT_RAW_IN_JSON = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_UNBOUNDED = 100_000
+
+
+def visible(text: str) -> str:
+    r"""The text with control characters as escapes; line feeds and tabs stay.
+
+    >>> visible("\x1b[31mred\r")
+    '\\x1b[31mred\\x0d'
+    """
+    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text.replace("\r\n", "\n"))
+
+
+def to_json(value: object, *, indent: int | None = None) -> str:
+    """One line of JSON (or indented), in which no control character is raw."""
+    text = json.dumps(plain(value), ensure_ascii=False, allow_nan=False, indent=indent)
+    return _NOT_RAW_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Screen:
+    """Where a command puts what it has to say.
+
+    Attributes:
+        json: standard output gets one JSON value and nothing else.
+        quiet: notes and progress are left out; errors and results are not.
+    """
+
+    json: bool = False
+    quiet: bool = False
+
+    def value(self, value: object) -> None:
+        """The result as JSON: indented for a person, on one line for a program."""
+        _write(sys.stdout, to_json(value, indent=2 if sys.stdout.isatty() else None) + "\n")
+
+    def text(self, text: str) -> None:
+        """A result in words, as it is; with visible control characters on a terminal."""
+        shown = visible(text) if sys.stdout.isatty() else text
+        _write(sys.stdout, shown if shown.endswith("\n") else shown + "\n")
+
+    def note(self, text: str) -> None:
+        """Something beside the result."""
+        if not self.quiet:
+            self.warn(text)
+
+    def warn(self, text: str) -> None:
+        """Something that is said even when quiet."""
+        sys.stdout.flush()
+        _write(sys.stderr, visible(text) + "\n")
+
+    def console(self, *, stderr: bool = False) -> Console:
+        """A rich console that takes nothing for markup; not cut to any width unless it is a terminal."""
+        from rich.console import Console
+
+        stream = sys.stderr if stderr else sys.stdout
+        width = None if stream.isatty() else _UNBOUNDED
+        return Console(file=stream, width=width, markup=False, emoji=False, highlight=False)
+
+    def table(self, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+        """A table; with `json` on standard error, because the value is the result."""
+        from rich.table import Table
+        from rich.text import Text
+
+        if self.json and self.quiet:
+            return
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        numeric = [
+            all(isinstance(row[i], int | float) for row in rows) for i in range(len(columns))
+        ]
+        for name, right in zip(columns, numeric, strict=True):
+            table.add_column(Text(name), justify="right" if right else "left", overflow="fold")
+        for row in rows:
+            table.add_row(*(Text(visible(_cell(value))) for value in row))
+        console = self.console(stderr=self.json)
+        with console.capture() as drawn:
+            console.print(table)
+        lines = (line.rstrip() for line in drawn.get().splitlines())
+        _write(sys.stderr if self.json else sys.stdout, "\n".join(lines) + "\n")
+
+    @contextmanager
+    def progress(self, what: str, total: int) -> Iterator[Advance]:
+        """A bar on standard error while the block runs, if a person is watching."""
+        if self.json or self.quiet or not sys.stderr.isatty():
+            yield lambda _: None
+            return
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+        columns = ("{task.description}", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        with Progress(*columns, console=self.console(stderr=True), transient=True) as bar:
+            task = bar.add_task(visible(what).replace("[", "\\["), total=total)
+            yield lambda n: bar.update(task, advance=n)
+
+
+def count(n: int, noun: str) -> str:
+    """The number with its noun.
+
+    >>> count(1, "turn"), count(1200, "turn")
+    ('1 turn', '1,200 turns')
+    """
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
+def clipped(text: str, width: int) -> str:
+    """One line of at most that many characters.
+
+    >>> clipped("It rained.  Then it snowed.", 12)
+    'It rained. …'
+    """
+    line = " ".join(text.split())
+    return line if len(line) <= width else line[: width - 1] + "…"
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.3f}"
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    return "" if value is None else str(value)
+
+
+def _write(stream: TextIO, text: str) -> None:
+    stream.write(text)
+    stream.flush()
