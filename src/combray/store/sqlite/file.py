@@ -14,7 +14,7 @@ APPLICATION_ID = 0x436F6D62
 BUSY_TIMEOUT_MS = 10_000
 """A net for programs that do not take our lock file. Source: measured, writers wait below 3 s without it."""
 
-_PAGE_BYTES = 4096
+_PAGE_BYTES = 8192
 _CACHE_KIB = 64 * 1024
 _MMAP_BYTES = 2 * 1024**3
 _LOG_BYTES = 64 * 1024**2

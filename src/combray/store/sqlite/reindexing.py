@@ -141,7 +141,8 @@ def use_analysis(
         (analyser, edition, bank.number),
     )
     if edition != bank.edition:
-        _carry_over(connection, bank, edition, None)
+        rows = connection.execute("SELECT doc FROM turn WHERE bank = ?", (bank.number,))
+        _carry_over(connection, bank, edition, [doc for (doc,) in rows.fetchall()])
     record(connection, bank.number, Change(rewritten=True))
 
 
@@ -192,22 +193,23 @@ def _turns_where(
 
 
 def _carry_over(
-    connection: sqlite3.Connection, bank: BankKey, edition: int, docs: list[int] | None
+    connection: sqlite3.Connection, bank: BankKey, edition: int, docs: list[int]
 ) -> None:
-    some = "" if docs is None else "AND turn.doc IN (SELECT value FROM json_each(?)) "
+    wanted = json.dumps(docs)
     connection.execute(
-        "UPDATE turn SET n_terms = analysis.n_terms, question = analysis.question FROM analysis "  # noqa: S608
-        "WHERE analysis.bank = ? AND analysis.edition = ? AND analysis.doc = turn.doc "
-        f"AND turn.bank = analysis.bank {some}",
-        (bank.number, edition) if docs is None else (bank.number, edition, json.dumps(docs)),
+        "UPDATE turn SET n_terms = analysis.n_terms, question = analysis.question "
+        "FROM json_each(?) AS wanted CROSS JOIN analysis ON analysis.bank = ? "
+        "AND analysis.edition = ? AND analysis.doc = wanted.value WHERE turn.doc = analysis.doc",
+        (wanted, bank.number, edition),
     )
     connection.execute(
-        "UPDATE session SET n_terms = (SELECT total(turn.n_terms) FROM turn "
-        "WHERE turn.session = session.number) WHERE bank = ?",
-        (bank.number,),
+        "UPDATE session SET n_terms = (SELECT coalesce(sum(turn.n_terms), 0) FROM turn "
+        "WHERE turn.session = session.number) WHERE number IN "
+        "(SELECT turn.session FROM json_each(?) AS wanted CROSS JOIN turn ON turn.doc = wanted.value)",
+        (wanted,),
     )
     connection.execute(
-        "UPDATE bank SET n_terms = (SELECT total(session.n_terms) FROM session "
+        "UPDATE bank SET n_terms = (SELECT coalesce(sum(session.n_terms), 0) FROM session "
         "WHERE session.bank = bank.number) WHERE number = ?",
         (bank.number,),
     )
