@@ -71,6 +71,12 @@ class BankData:
         """Turns of all sessions."""
         return sum(len(item.turns) for item in self.sessions)
 
+    @property
+    def ends_at(self) -> datetime | None:
+        """When the last turn was said; None where no turn has a time."""
+        times = [turn.said_at for item in self.sessions for turn in item.turns]
+        return max((time for time in times if isinstance(time, datetime)), default=None)
+
     def turn_keys(self) -> set[TurnKey]:
         """The keys of all turns."""
         return {
