@@ -23,10 +23,8 @@ from combray.cli import (
     reindex,
     remember,
 )
-from combray.cli.invocation import Invocation
+from combray.cli.invocation import EPILOG, Invocation
 from combray.cli.screen import Screen
-
-EPILOG = "Every command also takes --db, --json and --quiet; see `combray --help`."
 
 app = typer.Typer(
     name="combray",

@@ -32,7 +32,8 @@ def export(
 ) -> None:
     """Write a bank as a file that loses nothing.
 
-    All turns as JSON Lines, with ids, times and metadata; `combray import` brings them back as they were. A file of that name is replaced, once the new one is whole.
+    All turns as JSON Lines, with ids, times and metadata; `combray import` brings them back as they were. A file of
+    that name is replaced, once the new one is whole.
     """
     call = Invocation.of(context)
     if file == "-" and call.screen.json:

@@ -49,8 +49,8 @@ def forget(
 ) -> None:
     """Delete turns, a session or a bank for good, with a receipt.
 
-    Everything derived from them goes too. What would go is shown first and has to be confirmed; where nobody can be asked, --yes must say so. The bytes
-    leave the file too. There is no way back but an export.
+    Everything derived from them goes too, and the bytes leave the file. What would go is shown first and has to be
+    confirmed; where nobody can be asked, --yes must say so. There is no way back but an export.
     """
     call = Invocation.of(context)
     target = _Target(turns=tuple(turn or ()), session=session, whole_bank=whole_bank)

@@ -31,7 +31,12 @@ def import_(
         ),
     ],
     format: Annotated[
-        Format, typer.Option("--format", help="What the file is; auto looks into it.")
+        Format,
+        typer.Option(
+            "--format",
+            metavar="NAME",
+            help="What the file is: combray, openai, locomo, or auto, which looks into it.",
+        ),
     ] = Format.AUTO,
     only: Annotated[
         str | None,
@@ -47,9 +52,9 @@ def import_(
 ) -> None:
     """Store the turns of a file.
 
-    It may be an export of combray, messages in OpenAI's shape, or a LoCoMo release. The file is checked as a whole first. An import that was cut off goes on when it is run again, and importing the
-    same file twice changes nothing. A LoCoMo file with several conversations becomes a bank for each, BANK/conv-26
-    and so on.
+    It may be an export of combray, messages in OpenAI's shape, or a LoCoMo release. The file is checked as a whole
+    first. An import that was cut off goes on when it is run again, and importing the same file twice changes
+    nothing. A LoCoMo file with several conversations becomes a bank for each, BANK/conv-26 and so on.
     """
     wanted = None if format is Format.AUTO else str(format)
     request = Request(bank=bank, path=file, format=wanted, only=only, create=create)

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from combray.memory import Memory
 
 IN_MEMORY = ":memory:"
+EPILOG = "Every command also takes --db, --json and --quiet; see `combray --help`."
+"""Stands at the end of the help of each command."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from combray.cli.invocation import Invocation
+from combray.cli.invocation import EPILOG, Invocation
 from combray.errors import WeightsUnavailable
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def models(context: typer.Context) -> None:
         typer.echo(context.get_help())
 
 
-@app.command("list")
+@app.command("list", epilog=EPILOG)
 def list_(context: typer.Context) -> None:
     """List the models that combray knows and where they are."""
     from combray.embed import weights
@@ -46,7 +46,7 @@ def list_(context: typer.Context) -> None:
     call.screen.table(columns, rows)
 
 
-@app.command("fetch")
+@app.command("fetch", epilog=EPILOG)
 def fetch(context: typer.Context, model: ModelName = DEFAULT) -> None:
     """Fetch the weights of a model and check them.
 
@@ -63,7 +63,7 @@ def fetch(context: typer.Context, model: ModelName = DEFAULT) -> None:
         call.screen.text(f"{model} is in {folder}.")
 
 
-@app.command("verify")
+@app.command("verify", epilog=EPILOG)
 def verify(context: typer.Context, model: ModelName = DEFAULT) -> None:
     """Compare the weights on this machine with the official hashes.
 

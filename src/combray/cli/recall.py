@@ -51,8 +51,9 @@ def recall(
 ) -> None:
     """Print the evidence for a question, within a budget of tokens.
 
-    What was said, by whom and when, ready to put before a model. The pack alone goes to standard output; how well it is supported and how many tokens it has goes to standard
-    error. Where the bank does not seem to hold an answer the pack is empty, and that is not an error.
+    What was said, by whom and when, ready to put before a model. The pack alone goes to standard output; how well it
+    is supported and how many tokens it has goes to standard error. Where the bank does not seem to hold an answer
+    the pack is empty, and that is not an error.
     """
     call = Invocation.of(context)
     with call.memory() as memory:

@@ -17,10 +17,13 @@ from typing import TYPE_CHECKING, TextIO
 from combray.cli.shapes import plain
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, RenderableType
 
 Advance = Callable[[int], None]
 """Moves a progress bar on by that many steps."""
+
+Stage = Callable[[str, int, int], None]
+"""Says what is being done, how much of it is done, and how much there is."""
 
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _NOT_RAW_IN_JSON = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff]")
@@ -86,8 +89,6 @@ class Screen:
         from rich.table import Table
         from rich.text import Text
 
-        if self.json and self.quiet:
-            return
         table = Table(box=None, pad_edge=False, header_style="bold")
         numeric = [
             all(isinstance(row[i], int | float) for row in rows) for i in range(len(columns))
@@ -96,24 +97,52 @@ class Screen:
             table.add_column(Text(name), justify="right" if right else "left", overflow="fold")
         for row in rows:
             table.add_row(*(Text(visible(_cell(value))) for value in row))
+        self.drawing(table)
+
+    def drawing(self, drawing: RenderableType) -> None:
+        """Something that rich draws; goes where tables go."""
+        if self.json and self.quiet:
+            return
         console = self.console(stderr=self.json)
         with console.capture() as drawn:
-            console.print(table)
+            console.print(drawing)
         lines = (line.rstrip() for line in drawn.get().splitlines())
         _write(sys.stderr if self.json else sys.stdout, "\n".join(lines) + "\n")
 
     @contextmanager
     def progress(self, what: str, total: int) -> Iterator[Advance]:
         """A bar on standard error while the block runs, if a person is watching."""
-        if self.json or self.quiet or not sys.stderr.isatty():
+        if not self._watched:
             yield lambda _: None
             return
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
         columns = ("{task.description}", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
         with Progress(*columns, console=self.console(stderr=True), transient=True) as bar:
-            task = bar.add_task(visible(what).replace("[", "\\["), total=total)
+            task = bar.add_task(_literal(what), total=total)
             yield lambda n: bar.update(task, advance=n)
+
+    @contextmanager
+    def stages(self) -> Iterator[Stage]:
+        """The same for work in several stages, each with a name and a size of its own."""
+        if not self._watched:
+            yield lambda _what, _done, _total: None
+            return
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress
+
+        columns = ("{task.description}", BarColumn(), MofNCompleteColumn())
+        with Progress(*columns, console=self.console(stderr=True), transient=True) as bar:
+            task = bar.add_task("", total=None)
+
+            def stage(what: str, done: int, total: int) -> None:
+                bar.update(task, description=_literal(what), completed=done, total=total)
+
+            yield stage
+
+    @property
+    def _watched(self) -> bool:
+        """Whether a person is watching, and wants to."""
+        return not self.json and not self.quiet and sys.stderr.isatty()
 
 
 def count(n: int, noun: str) -> str:
@@ -133,6 +162,13 @@ def clipped(text: str, width: int) -> str:
     """
     line = " ".join(text.split())
     return line if len(line) <= width else line[: width - 1] + "…"
+
+
+def _literal(text: str) -> str:
+    """The text as it is, for a progress bar, which reads markup."""
+    from rich.markup import escape
+
+    return escape(visible(text))
 
 
 def _cell(value: object) -> str:
