@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, is_dataclass
 from typing import Any
@@ -67,9 +68,12 @@ def run_locomo(
 
 
 def params_of(method: Method) -> dict[str, Any]:
-    """The method's settings as JSON."""
+    """The method's settings as JSON; what JSON lacks becomes text."""
     params = method.params
-    return asdict(params) if is_dataclass(params) and not isinstance(params, type) else {}
+    if not is_dataclass(params) or isinstance(params, type):
+        return {}
+    plain: dict[str, Any] = json.loads(json.dumps(asdict(params), default=str))
+    return plain
 
 
 def measures(question: Question, asked: Asked) -> dict[str, float]:
