@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -120,19 +120,22 @@ def fetch(
             content that is not the official one; nothing was changed.
     """
     wanted = _as_card(model)
-    named = _named_folder(models)
-    if named is not None and _is_filled_by_hand(wanted, named):
-        return locate(wanted, named)
     try:
         return locate(wanted, models)
     except WeightsUnavailable:
-        home = _home(wanted, models)
+        if _filled_by_hand(wanted, models):
+            raise
+    home = _home(wanted, models)
     staging = home.parent / f".{wanted.folder}.partial"
+    kept = _kept_by_hub(wanted)
+    if not kept:
+        _refuse_offline(wanted, offline)
     with _alone(wanted, home):
         if not any(check.problem for check in _check(wanted, home)):
             return home
-        if not _adopt(wanted, staging):
-            _refuse_offline(wanted, offline)
+        if kept:
+            _copy(kept, staging)
+        else:
             _download(wanted, staging, patience or sources.Patience())
         _move_in(wanted, staging, home)
     return home
@@ -166,13 +169,17 @@ def _home(wanted: ModelCard, models: Path | None) -> Path:
 
 def _places(wanted: ModelCard, models: Path | None) -> list[Path]:
     named = _named_folder(models)
-    own = [] if named is None else [named, named / wanted.folder, named / wanted.name]
-    return [*own, _cache() / wanted.folder]
+    own = [] if named is None else [named / wanted.folder]
+    return _filled_by_hand(wanted, models) or [*own, _cache() / wanted.folder]
 
 
-def _is_filled_by_hand(wanted: ModelCard, named: Path) -> bool:
-    folders = (named, named / wanted.name)
-    return any((folder / file.name).exists() for folder in folders for file in wanted.files)
+def _filled_by_hand(wanted: ModelCard, models: Path | None) -> list[Path]:
+    """The folder into which the user has put files of the model, if there is one; nothing else counts then."""
+    named = _named_folder(models)
+    folders = [] if named is None else [named, named / wanted.name]
+    return [
+        folder for folder in folders if any((folder / file.name).exists() for file in wanted.files)
+    ][:1]
 
 
 def _check(wanted: ModelCard, folder: Path) -> list[FileCheck]:
@@ -215,15 +222,17 @@ def _alone(wanted: ModelCard, home: Path) -> Iterator[None]:
         ) from error
 
 
-def _adopt(wanted: ModelCard, staging: Path) -> bool:
-    """Copy the files out of the model hub's own cache on this machine, if they are all there and good."""
+def _kept_by_hub(wanted: ModelCard) -> dict[str, Path]:
+    """The files in the model hub's own cache on this machine; empty unless all are there and good."""
     kept = sources.from_hub_cache(wanted)
-    if not kept or any(_problem(file, kept[file.name]) for file in wanted.files):
-        return False
+    bad = [file for file in wanted.files if kept and _problem(file, kept[file.name])]
+    return {} if bad else kept
+
+
+def _copy(kept: Mapping[str, Path], staging: Path) -> None:
     staging.mkdir(parents=True, exist_ok=True)
     for name, path in kept.items():
         shutil.copyfile(path, staging / name)
-    return True
 
 
 def _refuse_offline(wanted: ModelCard, offline: bool | None) -> None:
