@@ -55,11 +55,11 @@ def find_mentions(text: str, people: Sequence[str] = ()) -> list[Mention]:
         ``NAME`` where the rules do not know the kind.
     """
     found = _titles(text) if '"' in text or "“" in text or "«" in text else []
-    known = _people_key(people)
+    known = people_key(people)
     if _CAPITAL.search(text):
         found += _names(text, known)
     if known:
-        found += _people(text, known)
+        found += people_in(text, known)
     return _without_overlaps(found)
 
 
@@ -91,7 +91,8 @@ def _never_last() -> frozenset[str]:
     return stop_words() | _words("contractions") | _words("connectors")
 
 
-def _people_key(people: Iterable[str]) -> frozenset[str]:
+def people_key(people: Iterable[str]) -> frozenset[str]:
+    """The known names, folded, so that they can be looked up and cached."""
     return frozenset(name.casefold() for name in people if name.strip())
 
 
@@ -101,7 +102,8 @@ def _people_pattern(known: frozenset[str]) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, names))})(?!\w)", re.IGNORECASE)
 
 
-def _people(text: str, known: frozenset[str]) -> list[Mention]:
+def people_in(text: str, known: frozenset[str]) -> list[Mention]:
+    """Mentions of the known people, in any case, in order."""
     return [
         Mention(text=match.group(), label="PERSON", start=match.start(), end=match.end())
         for match in _people_pattern(known).finditer(text)

@@ -63,9 +63,14 @@ def asks_for_a_set(text: str) -> bool:
         EdgeMem (2025), diversity floor of enumerative questions; the rule itself is not given there.
         Deviation: plural nouns by their ending where no tagger is at hand.
     """
-    if _ASKS_FOR_A_SET.search(text):
-        return True
-    return any(_is_plural_phrase(match.group(1)) for match in _WH_NOUN.finditer(text))
+    return has_set_cue(text) or any(
+        _is_plural_phrase(match.group(1)) for match in _WH_NOUN.finditer(text)
+    )
+
+
+def has_set_cue(text: str) -> bool:
+    """Whether the wording alone asks for a set ("how many", "what kinds of", "list all")."""
+    return bool(_ASKS_FOR_A_SET.search(text))
 
 
 def _is_plural_phrase(phrase: str) -> bool:
