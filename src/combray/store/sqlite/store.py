@@ -13,7 +13,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from combray.errors import Conflict, EmbedderMismatch, StoreError
+from combray.errors import Conflict, EmbedderMismatch, NotOurFile, StoreError
 from combray.model import Bank, Filters, Session, Turn
 from combray.store.base import (
     BankState,
@@ -230,10 +230,11 @@ class SqliteStore:
 
     def check(self, bank: str | None = None) -> list[Finding]:
         """See `Store.check`."""
-        with self._connections.reading() as connection:
-            if bank is not None:
-                banks.find(connection, bank)
-            return checking.check(connection, bank)
+        try:
+            with self._connections.reading() as connection:
+                return checking.check(connection, bank)
+        except NotOurFile as damage:
+            return [Finding(severity="error", what=str(damage), n=1, remedy="put back a copy")]
 
     def _erase(self, *, wait_ms: int) -> bool:
         with self._connections.reading() as connection:
