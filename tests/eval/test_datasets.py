@@ -74,7 +74,8 @@ def test_realmem_has_its_counts_and_every_gold_session_comes_before(benchmark_da
         "Kim_Ji_young": 168,
         "Liam_O_Connor": 121,
     }
-    assert sum(bank.n_turns for bank in dataset.banks) == 7107
+    assert sum(bank.n_turns for bank in dataset.banks) == 7105
+    assert dataset.notes == {"empty_turns_left_out": 2}
     assert sum(len(bank.sessions) for bank in dataset.banks) == 1026
     for bank in dataset.banks:
         for question in bank.questions:
@@ -162,6 +163,13 @@ def test_a_broken_realmem_file_fails_loudly(small_realmem, change, problem):
         datasets.realmem(small_realmem)
     assert "Zoe.json" in str(caught.value)
     assert problem in str(caught.value)
+
+
+def test_an_empty_turn_of_realmem_is_left_out_and_counted(small_realmem):
+    edited(small_realmem / "Zoe.json", lambda d: d["turns"][1].update(text=" "))
+    dataset = datasets.realmem(small_realmem)
+    assert dataset.notes == {"empty_turns_left_out": 1}
+    assert [turn.id for turn in dataset.banks[1].sessions[0].turns] == ["Porto:0"]
 
 
 def test_an_empty_folder_is_no_realmem(tmp_path):

@@ -79,7 +79,9 @@ def _measured(
             for data in dataset.banks
             for row in _rows_of(dataset.name, data, banks, methods, measure, setup)
         )
-        origin = provenance(dataset.sha256, seed=setup.seed, embedder=banks.embedder)
+        origin = provenance(
+            dataset.sha256, seed=setup.seed, embedder=banks.embedder, notes=dataset.remarks()
+        )
     return rows, described(origin)
 
 

@@ -49,7 +49,7 @@ def run_locomo(
             seed=setup.seed,
             embedder=banks.embedder,
             counter=banks.counter,
-            notes=[f"{n} {what.replace('_', ' ')}" for what, n in dataset.notes.items()],
+            notes=dataset.remarks(),
         )
     rows = tuple(row for row in measured if "recall@10" in row.values)
     summaries = {m.name: _summary([r for r in rows if r.method == m.name], m) for m in methods}

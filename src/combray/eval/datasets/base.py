@@ -112,6 +112,10 @@ class Dataset:
         for bank in self.banks:
             _check(self.name, bank)
 
+    def remarks(self) -> list[str]:
+        """The notes in words."""
+        return [f"{what.replace('_', ' ')}: {n}" for what, n in self.notes.items()]
+
 
 def data_root(given: Path | str | None = None) -> Path:
     """The folder of the benchmark data: the one given, else ``$COMBRAY_DATA``, else ``../shared/data``.

@@ -1,7 +1,7 @@
 """RealMem: five people and their assistant over months; questions with the sessions that hold the evidence.
 
 A question sees only the sessions before the one it is asked in. The first two people (in order of name) may be
-used to choose constants, the other three confirm.
+used to choose constants, the other three confirm. A turn without text (there are two, of the assistant) is left out.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ def realmem(path: Path | str | None = None) -> Dataset:
     digest = hashlib.sha256()
     for file in files:
         digest.update(f"{file.name} {file_sha256(file)}\n".encode())
-    return Dataset(
-        name="realmem", sha256=digest.hexdigest(), banks=tuple(_bank(file) for file in files)
-    )
+    notes = {"empty_turns_left_out": 0}
+    banks = tuple(_bank(file, notes) for file in files)
+    return Dataset(name="realmem", sha256=digest.hexdigest(), banks=banks, notes=notes)
 
 
 def day(text: str, place: Place) -> datetime:
@@ -61,13 +61,13 @@ def day(text: str, place: Place) -> datetime:
         place.fail(f"the day {text!r} is not like '2025-12-15 (Monday)'.")
 
 
-def _bank(file: Path) -> BankData:
+def _bank(file: Path, notes: dict[str, int]) -> BankData:
     whole = Place(path=file)
     record = mapping(read_document(file), whole, "a person's file")
     split: Split = "tuned" if file.stem in TUNED_BANKS else "held_out"
     return BankData(
         name=file.stem,
-        sessions=tuple(_sessions(_array(record, "turns", whole), whole)),
+        sessions=tuple(_sessions(_array(record, "turns", whole), whole, notes)),
         questions=tuple(
             _question(value, whole.within(f"question {number}"), split)
             for number, value in enumerate(_array(record, "questions", whole), 1)
@@ -75,15 +75,21 @@ def _bank(file: Path) -> BankData:
     )
 
 
-def _sessions(turns: list[Any], whole: Place) -> list[ImportedSession]:
+def _sessions(turns: list[Any], whole: Place, notes: dict[str, int]) -> list[ImportedSession]:
     sessions: dict[str, list[TurnDraft]] = {}
     for number, value in enumerate(turns, 1):
         place = whole.within(f"turn {number}")
         turn = mapping(value, place, "a turn")
-        sessions.setdefault(text_field(turn, "session", place), []).append(_turn(turn, place))
+        drafts = sessions.setdefault(text_field(turn, "session", place), [])
+        draft = _turn(turn, place)
+        if draft.text.strip():
+            drafts.append(draft)
+        else:
+            notes["empty_turns_left_out"] += 1
     return [
         ImportedSession(session=Session(name=name, source="realmem"), turns=drafts)
         for name, drafts in sessions.items()
+        if drafts
     ]
 
 
