@@ -137,6 +137,8 @@ def _trimmed(
 ) -> tuple[int, list[re.Match[str]]]:
     """The words of a capitalised stretch without what is capital for another reason."""
     words = list(_WORDS.finditer(text, match.start(), match.end()))
+    if _shouted(words):
+        return 0, []
     opens = bool(_STARTS_SENTENCE.search(text, max(0, match.start() - 8), match.start()))
     while words and _plain(words[0].group()) in _not_alone() and (opens or len(words) == 1):
         words = words[1:]
@@ -145,7 +147,7 @@ def _trimmed(
         words = words[1:]
     while words and _plain(words[-1].group()) in _never_last():
         words = words[:-1]
-    if len(words) > _MAX_NAME_WORDS or _shouted(words):
+    if len(words) > _MAX_NAME_WORDS:
         return 0, []
     if len(words) == 1 and words[0].start() == match.start() and opens:
         words = words if _names_itself(text, words[0], known) else []

@@ -60,7 +60,7 @@ def asks_for_a_set(text: str) -> bool:
     (True, False)
 
     Source:
-        EdgeMem (2025), diversity floor of enumerative questions; the rule itself is not given there.
+        EdgeMem, diversity floor of enumerative questions; the rule itself is not given there.
         Deviation: plural nouns by their ending where no tagger is at hand.
     """
     return has_set_cue(text) or any(
