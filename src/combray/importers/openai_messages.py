@@ -22,6 +22,7 @@ import itertools
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeGuard
@@ -53,6 +54,7 @@ _ROLES = {
 }
 _TEXT_PARTS = {"text": "text", "input_text": "text", "output_text": "text", "refusal": "refusal"}
 _IMAGE_PARTS = {"image_url", "input_image", "image"}
+_KEPT = ("tool_calls", "function_call", "tool_call_id")
 _MILLISECONDS_FROM = 1e11  # as seconds this is the year 5138, as milliseconds 1973
 
 
@@ -172,53 +174,69 @@ def _turn(message: dict[str, Any], place: Place) -> TurnDraft | None:
     if not said_as:
         place.fail("'role' is empty.")
     role = _ROLES.get(said_as.lower(), Role.OTHER)
-    text, images, metadata = _content(message.get("content"), place)
-    calls = _calls(message, place)
-    text = "\n".join([text, *calls] if text else calls)
-    if not text.strip() and not images:
+    content = _content(message.get("content"), place)
+    text = "\n".join([*content.texts, *_calls(message, place)])
+    if not text.strip() and content.caption is None:
         return None
-    metadata |= {key: message[key] for key in ("tool_calls", "function_call") if message.get(key)}
-    metadata |= {"tool_call_id": message["tool_call_id"]} if message.get("tool_call_id") else {}
-    metadata |= {"role": said_as} if role is Role.OTHER else {}
     return TurnDraft(
         id=_name(message.get("id"), place),
         speaker=optional_text(message, "name", place),
         role=role,
         text=text,
-        caption=None if not images else "image" if images == 1 else f"{images} images",
+        caption=content.caption,
         said_at=time_of(message, place),
-        metadata=metadata,
+        metadata=content.metadata
+        | {key: message[key] for key in _KEPT if message.get(key)}
+        | ({"role": said_as} if role is Role.OTHER else {}),
     )
 
 
-def _content(content: object, place: Place) -> tuple[str, int, dict[str, Any]]:
-    """Text, number of images, and what else is worth keeping."""
-    if content is None or isinstance(content, str):
-        return content or "", 0, {}
-    if not isinstance(content, list):
-        place.fail(f"'content' must be text or an array of parts, not {kind(content)}.")
-    texts: list[str] = []
-    urls: list[str] = []
-    left_out: list[str] = []
-    images = 0
-    for number, value in enumerate(content, 1):
-        where = place.within(f"part {number}")
-        if isinstance(value, str):
-            texts.append(value)
-            continue
-        part = mapping(value, where, "a part")
-        type_of = text_field(part, "type", where)
+@dataclass(slots=True)
+class _Content:
+    """What the parts of a message add up to."""
+
+    texts: list[str] = field(default_factory=list)
+    n_images: int = 0
+    images: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+
+    @property
+    def caption(self) -> str | None:
+        if not self.n_images:
+            return None
+        return "image" if self.n_images == 1 else f"{self.n_images} images"
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        found = {"images": self.images, "left_out": self.left_out}
+        return {name: value for name, value in found.items() if value}
+
+    def add(self, part: object, place: Place) -> None:
+        if isinstance(part, str):
+            self.texts.append(part)
+            return
+        record = mapping(part, place, "a part")
+        type_of = text_field(record, "type", place)
         if type_of in _TEXT_PARTS:
-            texts.append(text_field(part, _TEXT_PARTS[type_of], where))
+            self.texts.append(text_field(record, _TEXT_PARTS[type_of], place))
         elif type_of in _IMAGE_PARTS:
-            images += 1
-            urls += _web_address(part)
-        elif transcript := _transcript(part):
-            texts.append(transcript)
+            self.n_images += 1
+            self.images += _web_address(record)
+        elif transcript := _transcript(record):
+            self.texts.append(transcript)
         else:
-            left_out.append(type_of)
-    kept = {"images": urls} if urls else {}
-    return "\n".join(texts), images, kept | ({"left_out": left_out} if left_out else {})
+            self.left_out.append(type_of)
+
+
+def _content(value: object, place: Place) -> _Content:
+    if value is None or isinstance(value, str):
+        return _Content(texts=[value] if value else [])
+    if not isinstance(value, list):
+        place.fail(f"'content' must be text or an array of parts, not {kind(value)}.")
+    content = _Content()
+    for number, part in enumerate(value, 1):
+        content.add(part, place.within(f"part {number}"))
+    return content
 
 
 def _web_address(part: Mapping[str, Any]) -> list[str]:
