@@ -40,7 +40,7 @@ class TokenCounter(Protocol):
 
 _PIECE = re.compile(
     r"(?<=[A-Za-z])'(?:s|t|re|ve|m|ll|d)\b"
-    r"|(?<![A-Za-z])[a-z]{1,8}|(?<![A-Za-z])[A-Z][a-z]{1,5}"
+    r"|(?<![A-Za-z])[a-z]{1,9}|(?<![A-Za-z])[A-Z][a-z]{1,7}"
     r"|[A-Z]{1,2}(?![a-z])|[A-Z][a-z]{0,4}|[a-z]{1,4}"
     r"|[0-9]{1,3}"
     r"|[!-/:-@\[-`{-~]{1,2}"
@@ -58,7 +58,7 @@ _CJK = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3]")
 class ApproximateCounter:
     """An approximation of o200k by rules: deterministic, linear in the text, about 6 µs for a chat turn.
 
-    A word of up to eight letters is one token (a capitalised one: six, a name being rarer than a word), and
+    A word of up to nine letters is one token (a capitalised one: eight, a name being rarer than a word), and
     every four further letters one more; three digits; two marks of punctuation; a space only where o200k
     gives it a token of its own; two Greek, Semitic, Indic or Thai letters; three Cyrillic ones; .85 for a
     Chinese, Japanese or Korean character; two to three for emoji and scripts that o200k spells in bytes.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, insort
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date
@@ -12,6 +12,7 @@ from combray.pack.budget import TokenCounter
 from combray.pack.render import (
     CLOSE,
     OPEN,
+    Place,
     also_dates,
     arranged,
     date_line,
@@ -66,7 +67,7 @@ class Draft:
         self.lines: dict[str, Line] = {}
         self.n_tokens = counter.count(OPEN + "\n") + counter.count(CLOSE)
         self._widest_cite = 10 ** len(str(3 * n_hits)) - 1
-        self._sessions: dict[str, list[Turn]] = {}
+        self._sessions: dict[str, list[tuple[Place, str]]] = {}
         self._heading_tokens: dict[str, int] = {}
 
     @property
@@ -82,9 +83,9 @@ class Draft:
         """What the date lines cost that the turn would add."""
         here = date_line(turn)
         group = self._sessions.get(turn.session, [])
-        index = bisect_left(group, place(turn), key=place)
-        before = date_line(group[index - 1]) if index else None
-        after = date_line(group[index]) if index < len(group) else None
+        index = bisect_left(group, (place(turn), here))
+        before = group[index - 1][1] if index else None
+        after = group[index][1] if index < len(group) else None
         cost = self._heading(here) if here != before else 0
         if after is not None:
             cost += self._heading(after) * ((after != here) - (after != before))
@@ -97,8 +98,8 @@ class Draft:
             return False
         self.n_tokens += cost
         self.lines[line.turn.id] = line
-        group = self._sessions.setdefault(line.turn.session, [])
-        group.insert(bisect_left(group, place(line.turn), key=place), line.turn)
+        here = (place(line.turn), date_line(line.turn))
+        insort(self._sessions.setdefault(line.turn.session, []), here)
         return True
 
     def add_repeat(self, line: Line, turn: Turn) -> None:
@@ -116,7 +117,7 @@ class Draft:
     def drop_last(self) -> Line:
         """Take out the line that was added last."""
         line = self.lines.pop(next(reversed(self.lines)))
-        self._sessions[line.turn.session].remove(line.turn)
+        self._sessions[line.turn.session].remove((place(line.turn), date_line(line.turn)))
         return line
 
     def ordered(self) -> list[Line]:

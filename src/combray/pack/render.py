@@ -22,7 +22,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from datetime import date
+from datetime import date, datetime
+from functools import lru_cache
 from typing import Protocol
 
 from combray.model import Role, Turn
@@ -54,6 +55,10 @@ _FENCE = re.compile(
 _TEMPLATE = re.compile(r"<(?=\|[\w-]{1,64}\|>)")
 _LOOKALIKE = re.compile(r"(?=\[\d+\]|\d{4}-\d\d-\d\d (?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\Z)")
 _PLAIN = re.compile(r"[^:()\[\]<>\"\\]+")
+
+
+Place = tuple[int, datetime, str]
+"""Position, time and id: what orders turns within a session."""
 
 
 class Rendered(Protocol):
@@ -99,6 +104,7 @@ def _marked(line: str) -> str:
     return line
 
 
+@lru_cache(maxsize=1024)
 def shown_speaker(name: str) -> str:
     """The name, cut to `MAX_SPEAKER_CHARS`, in double quotes unless it is plain."""
     clean = " ".join(shown(name).split())
@@ -163,7 +169,7 @@ def arranged(turns: Iterable[Turn]) -> list[Turn]:
     return [turn for _, group in groups for turn in sorted(group, key=place)]
 
 
-def place(turn: Turn) -> tuple[object, ...]:
+def place(turn: Turn) -> Place:
     """What orders turns within a session."""
     return (turn.position, turn.said_at, turn.id)
 

@@ -1,13 +1,13 @@
 """Telling a repeat from another fact.
 
-Two turns of one speaker are repeats when nothing of substance differs: the same words apart from fillers, or
+Two turns of one speaker are repeats when nothing of substance differs: the same words apart from fillers, or two
 texts so long that a small edit leaves nine of ten word triples alike. Numbers, negations and names veto the second
 kind: "I have 2 cats" and "I have 3 cats" are two facts, however alike.
 """
 
 from __future__ import annotations
 
-import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from combray.model import Turn
@@ -16,12 +16,13 @@ from combray.pack.clip import asks
 LONG_WORDS = 40
 """In a text of fewer words, any other word may be another fact."""
 
-_TOKEN = re.compile(r"[+-]?\d+(?:[.,:/-]\d+)*|\w+(?:['’]\w+)*|[^\w\s.,;:!?'\"’‘“”()\[\]…–—-]")
+_PUNCTUATION = ".,;:!?'\"’‘“”()[]{}…–—*_`"
+_BLANKS = str.maketrans(_PUNCTUATION, " " * len(_PUNCTUATION))
 _FILLERS = """
 a actually ah also an and anyway btw erm haha hello hey hi hm hmm just lol oh please really so the uh um wow
 """
 _NEGATIONS = """
-no not never none nobody nothing neither nor cannot without hardly barely stopped quit
+no not never none nobody nothing neither nor cannot t without hardly barely stopped quit
 """
 _NUMBERS = """
 zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
@@ -33,68 +34,98 @@ _FILLER = frozenset(_FILLERS.split())
 _GUARD = frozenset((_NEGATIONS + _NUMBERS).split())
 
 
+Key = tuple[str, bool, tuple[str, ...]]
+
+
 @dataclass(frozen=True, slots=True)
 class Print:
-    """What is compared of a turn.
+    """What is compared of every turn.
 
     Attributes:
-        key: speaker and whether it asks; turns with different keys are never compared.
-        words: as said, case folded, without punctuation.
-        core: the words without fillers; all of them where nothing else is left.
-        raw: tokens with their case, to find names in.
+        source: speaker, and whether the turn asks.
+        core: its words without punctuation and fillers, case folded; with fillers where nothing else is left.
+        spoken: text and caption.
     """
 
-    key: tuple[str, str, bool]
-    words: tuple[str, ...]
+    source: tuple[str, bool]
     core: tuple[str, ...]
-    raw: tuple[str, ...]
+    spoken: str
 
 
 def print_of(turn: Turn) -> Print:
-    """What is compared of the turn: text and caption."""
-    raw = tuple(_TOKEN.findall(turn.spoken))
-    words = tuple(word.casefold() for word in raw)
-    core = tuple(word for word in words if word not in _FILLER) or words or (turn.spoken.strip(),)
-    key = (turn.speaker.casefold(), str(turn.role), asks(turn.text))
-    return Print(key=key, words=words, core=core, raw=raw)
+    """What is compared of the turn."""
+    spoken = turn.spoken
+    words = _words(spoken.casefold())
+    core = [word for word in words if word not in _FILLER] or words or [spoken.strip()]
+    return Print((f"{turn.role} {turn.speaker}", asks(turn.text)), tuple(core), spoken)
 
 
-def is_repeat(one: Print, other: Print, similarity: float) -> bool:
-    """Whether the two say the same.
+def is_near_repeat(one: str, other: str, similarity: float) -> bool:
+    """Whether two long texts say the same but for a small edit.
 
     Args:
-        one: of a turn.
-        other: of another turn.
-        similarity: least Jaccard index of the word triples of texts that are not the same but for fillers.
+        one: a text.
+        other: another one.
+        similarity: least Jaccard index of the word triples.
 
     Source:
         Broder, 1997, "On the resemblance and containment of documents" (resemblance of word shingles).  Deviation:
         exact sets instead of sketches, and the veto.
     """
-    if one.key != other.key:
+    first, second = _words(one), _words(other)
+    shorter, longer = sorted((len(first), len(second)))
+    if shorter < max(LONG_WORDS, similarity * longer) or _guards(first) != _guards(second):
         return False
-    if one.core == other.core:
-        return True
-    shorter, longer = sorted((len(one.words), len(other.words)))
-    if shorter < max(LONG_WORDS, similarity * longer):
-        return False
-    return _jaccard(one, other) >= similarity and _guards(one) == _guards(other)
+    ours, theirs = _triples(first), _triples(second)
+    return len(ours & theirs) >= similarity * len(ours | theirs)
 
 
-def _jaccard(one: Print, other: Print) -> float:
-    first, second = _triples(one.words), _triples(other.words)
-    union = len(first | second)
-    return len(first & second) / union if union else 0.0
+class Prints:
+    """The prints of what is in a pack, to find what a further turn repeats."""
+
+    def __init__(self, similarity: float) -> None:
+        self._similarity = similarity
+        self._turns: dict[tuple[tuple[str, bool], tuple[str, ...]], str] = {}
+        self._long: list[tuple[Print, frozenset[str], str]] = []
+
+    def add(self, of: Print, turn_id: str) -> None:
+        """Remember a turn."""
+        self._turns.setdefault((of.source, of.core), turn_id)
+        if len(of.core) >= LONG_WORDS // 2:
+            self._long.append((of, frozenset(of.core), turn_id))
+
+    def twin(self, of: Print) -> str | None:
+        """The id of the first turn that says the same, if any."""
+        same = self._turns.get((of.source, of.core))
+        if same is not None or len(of.core) < LONG_WORDS // 2:
+            return same
+        words = frozenset(of.core)
+        for other, theirs, turn_id in self._long:
+            # Most pairs share few words; comparing triples costs a hundred times as much.
+            alike = of.source == other.source and 2 * len(words & theirs) >= len(words)
+            if alike and is_near_repeat(of.spoken, other.spoken, self._similarity):
+                return turn_id
+        return None
 
 
-def _triples(words: tuple[str, ...]) -> frozenset[tuple[str, ...]]:
-    return frozenset(zip(words, words[1:], words[2:], strict=False))
+def _words(text: str) -> list[str]:
+    return text.translate(_BLANKS).split()
 
 
-def _guards(of: Print) -> tuple[str, ...]:
+def _triples(words: Sequence[str]) -> set[tuple[str, ...]]:
+    folded = [word.casefold() for word in words]
+    return set(zip(folded, folded[1:], folded[2:], strict=False))
+
+
+def _guards(words: Sequence[str]) -> list[str]:
     """What must not differ, in order: numbers, negations, dates, and capitalised words."""
-    return tuple(
-        word
-        for word, raw in zip(of.words, of.raw, strict=True)
-        if raw[0].isupper() or raw[-1].isdigit() or word in _GUARD or word.endswith(("n't", "n’t"))
+    return [word.casefold() for word in words if _is_guard(word)]
+
+
+def _is_guard(word: str) -> bool:
+    return (
+        word[0].isupper()
+        or word[0] in "+-"
+        or word.casefold() in _GUARD
+        or any(map(str.isdigit, word))
     )

@@ -11,7 +11,7 @@ from combray.model import Cut, Hit, PackItem, Part, Turn
 from combray.pack.budget import TokenCounter
 from combray.pack.clip import CHARS_PER_TOKEN, asks, clip
 from combray.pack.draft import Draft, Line
-from combray.pack.repeats import Print, is_repeat, print_of
+from combray.pack.repeats import Prints, print_of
 
 MIN_BUDGET_TOKENS = 48
 """The smallest budget that is accepted: the fence, a date line and one short line."""
@@ -47,7 +47,7 @@ class PackParams:
     context_tokens: int = 64
     repeat_similarity: float = 0.9
     question_words: int = 8
-    answer_words: int = 12
+    answer_words: int = 30
     session_hits: int = 0
     neighbours: bool = False
 
@@ -154,7 +154,7 @@ class _Selection:
         self.params = params
         self._neighbours = neighbours
         self._terms = terms
-        self._prints: dict[tuple[str, str, bool], list[tuple[Print, Line]]] = {}
+        self._prints = Prints(params.repeat_similarity)
         self._cut: list[Cut] = []
 
     def take(self, hit: Hit) -> None:
@@ -164,16 +164,16 @@ class _Selection:
             self._promote(present, hit)
             return
         mark = print_of(hit.turn)
-        twin = self._twin(mark)
+        twin = self._prints.twin(mark)
         if twin is not None:
-            self.draft.add_repeat(twin, hit.turn)
+            self.draft.add_repeat(self.draft.lines[twin], hit.turn)
             self._cut.append(Cut(hit=hit, reason="repeat"))
             return
         line = self._line_of(hit)
         if line is None:
             self._cut.append(Cut(hit=hit, reason="budget"))
             return
-        self._remember(mark, line)
+        self._prints.add(mark, hit.turn.id)
         self._companions(hit)
 
     def fill(self) -> None:
@@ -203,43 +203,37 @@ class _Selection:
         line.part = Part.HIT
         line.hit = hit
 
-    def _twin(self, mark: Print) -> Line | None:
-        for other, line in self._prints.get(mark.key, ()):
-            if is_repeat(mark, other, self.params.repeat_similarity):
-                return line
-        return None
-
-    def _remember(self, mark: Print, line: Line) -> None:
-        self._prints.setdefault(mark.key, []).append((mark, line))
-
     def _line_of(self, hit: Hit) -> Line | None:
-        most = max(
-            int(self.params.turn_share * self.draft.budget_tokens), self.params.turn_floor_tokens
-        )
-        line = self._fitted(Line(turn=hit.turn, part=Part.HIT, hit=hit, text=hit.turn.spoken), most)
-        if line is not None and self.draft.add(line):
-            return line
-        if self.draft.lines:
+        """The hit's line, added; while nothing has fitted yet, clipped to whatever room there is."""
+        draft = self.draft
+        share = int(self.params.turn_share * draft.budget_tokens)
+        most = max(share, self.params.turn_floor_tokens)
+        if draft.lines and min(len(hit.turn.text), most * CHARS_PER_TOKEN) > (
+            draft.room * CHARS_PER_TOKEN
+        ):
             return None
-        room = self.draft.room - self.draft.heading_tokens(hit.turn)
-        line = self._fitted(Line(turn=hit.turn, part=Part.HIT, hit=hit, text=hit.turn.spoken), room)
-        return line if line is not None and self.draft.add(line) else None
+        line = self._fitted(hit, hit.turn, Part.HIT, most)
+        if line is not None and draft.add(line):
+            return line
+        if draft.lines:
+            return None
+        line = self._fitted(hit, hit.turn, Part.HIT, draft.room - draft.heading_tokens(hit.turn))
+        return line if line is not None and draft.add(line) else None
 
-    def _fitted(self, line: Line, most: int) -> Line | None:
-        """The line with its cost, clipped to at most so many tokens; None if nothing of it fits."""
-        if len(line.text) <= most * CHARS_PER_TOKEN:
-            line.n_tokens = self.draft.line_tokens(line.turn, line.text)
-            if line.n_tokens <= most:
-                return line
-        line.text = clip(
-            line.text,
-            lambda text: self.draft.line_tokens(line.turn, text) <= most,
-            most,
-            self._terms,
+    def _fitted(self, hit: Hit, turn: Turn, part: Part, most: int) -> Line | None:
+        """The turn as a line of at most so many tokens, clipped if need be; None if nothing of it fits."""
+        text = turn.spoken
+        if len(text) <= most * CHARS_PER_TOKEN:
+            n_tokens = self.draft.line_tokens(turn, text)
+            if n_tokens <= most:
+                return Line(turn=turn, part=part, hit=hit, text=text, n_tokens=n_tokens)
+        text = clip(
+            text, lambda part: self.draft.line_tokens(turn, part) <= most, most, self._terms
         )
-        line.clipped = True
-        line.n_tokens = self.draft.line_tokens(line.turn, line.text)
-        return line if line.text and line.n_tokens <= most else None
+        if not text:
+            return None
+        n_tokens = self.draft.line_tokens(turn, text)
+        return Line(turn=turn, part=part, hit=hit, text=text, clipped=True, n_tokens=n_tokens)
 
     def _companions(self, hit: Hit) -> None:
         """Add the question before a short answer, and the answer after a question."""
@@ -259,9 +253,6 @@ class _Selection:
     def _add_context(self, turn: Turn, hit: Hit) -> None:
         if turn.id in self.draft.lines:
             return
-        line = self._fitted(
-            Line(turn=turn, part=Part.CONTEXT, hit=hit, text=turn.spoken),
-            self.params.context_tokens,
-        )
+        line = self._fitted(hit, turn, Part.CONTEXT, self.params.context_tokens)
         if line is not None and self.draft.add(line):
-            self._remember(print_of(turn), line)
+            self._prints.add(print_of(turn), turn.id)
