@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import TypeVar
 
+from combray.config import Settings
 from combray.embed.base import Embedder
 from combray.errors import ConfigError
 from combray.methods.base import Method
@@ -26,13 +28,16 @@ def _spacy() -> Analyser:
     return SpacyAnalyser()
 
 
-def _minilm() -> Embedder:
+def _minilm(settings: Settings) -> Embedder:
     from combray.embed.onnx import MiniLM
 
-    return MiniLM()
+    models = Path(settings.models).expanduser() if settings.models else None
+    made = MiniLM(models=models, offline=settings.offline or None)
+    made.load()
+    return made
 
 
-def _hash() -> Embedder:
+def _hash(settings: Settings) -> Embedder:
     from combray.embed.hashing import HashEmbedder
 
     return HashEmbedder()
@@ -66,7 +71,7 @@ def _single(channel: str) -> Callable[[], Method]:
 
 
 ANALYSERS: Mapping[str, Callable[[], Analyser]] = {"light": _light, "spacy": _spacy}
-EMBEDDERS: Mapping[str, Callable[[], Embedder]] = {"minilm": _minilm, "hash": _hash}
+EMBEDDERS: Mapping[str, Callable[[Settings], Embedder]] = {"minilm": _minilm, "hash": _hash}
 COUNTERS: Mapping[str, Callable[[], TokenCounter]] = {
     "approximate": ApproximateCounter,
     "tiktoken": _tiktoken,
@@ -95,9 +100,14 @@ def analyser(name: str) -> Analyser:
     return made
 
 
-def embedder(name: str) -> Embedder:
-    """The embedder of that name."""
-    return _named("an embedder", name, EMBEDDERS)
+def embedder(name: str, settings: Settings) -> Embedder:
+    """The embedder of that name, loaded.
+
+    Raises:
+        ConfigError: no embedder has that name.
+        WeightsUnavailable: its weights are neither here nor to be fetched.
+    """
+    return _known("an embedder", name, EMBEDDERS)(settings)
 
 
 def method(name: str) -> Method:
@@ -111,6 +121,10 @@ def counter(name: str) -> TokenCounter:
 
 
 def _named(what: str, name: str, parts: Mapping[str, Callable[[], T]]) -> T:
+    return _known(what, name, parts)()
+
+
+def _known(what: str, name: str, parts: Mapping[str, T]) -> T:
     if name not in parts:
         raise ConfigError(f"{name!r} is not {what}; there are: {', '.join(sorted(parts))}.")
-    return parts[name]()
+    return parts[name]

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from combray.embed.onnx import MiniLM, MiniLMOptions
+from combray.embed.onnx import DEFAULT_WINDOWS, MiniLM, MiniLMOptions
 from combray.errors import InvalidInput, WeightsUnavailable
 
 QUICK_START = [
@@ -91,10 +91,15 @@ def test_punctuation_can_have_tokens(minilm_folder):
     assert len(embedder.embed([QUICK_START[1]]).tokens[0]) == 7
 
 
-def test_long_text_is_cut_after_254_pieces(minilm):
+def test_long_text_is_cut_after_the_last_window(minilm):
     made = minilm.embed(["word " * 254, "word " * 5000])
-    np.testing.assert_array_equal(made.vectors[0], made.vectors[1])
-    assert len(made.tokens[1]) == 254
+    np.testing.assert_allclose(made.vectors[0], made.vectors[1], atol=1e-6)
+    assert len(made.tokens[1]) == DEFAULT_WINDOWS * 254
+
+
+def test_tokens_know_their_words(minilm):
+    (words,) = minilm.embed(["Caroline's kickboxing!"]).words
+    assert words == ("caroline", "s", "kickboxing", "kickboxing", "kickboxing")
 
 
 def test_windows_read_on_and_average(minilm, minilm_folder):
@@ -121,7 +126,7 @@ def test_one_window_reads_short_texts_as_many_windows_do(minilm, minilm_folder):
 def test_a_megabyte_of_text_is_read_quickly_and_gives_a_unit_vector(minilm, text):
     made = minilm.embed([text])
     assert np.linalg.norm(made.vectors[0]) == pytest.approx(1)
-    assert len(made.tokens[0]) <= 254
+    assert len(made.tokens[0]) <= DEFAULT_WINDOWS * 254
 
 
 def test_words_after_much_white_space_are_still_read(minilm):
@@ -159,7 +164,7 @@ def test_offline_without_weights_says_what_to_do(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
     code = (
-        "from combray.embed.onnx import MiniLM\n"
+        "from combray.embed.onnx import DEFAULT_WINDOWS, MiniLM\n"
         "from combray.errors import WeightsUnavailable\n"
         "try: MiniLM(offline=True).load()\n"
         "except WeightsUnavailable as error: print(error)"
@@ -171,7 +176,7 @@ def test_offline_without_weights_says_what_to_do(tmp_path, monkeypatch):
 
 FORK = """
 import json, os, sys
-from combray.embed.onnx import MiniLM, MiniLMOptions
+from combray.embed.onnx import DEFAULT_WINDOWS, MiniLM, MiniLMOptions
 embedder = MiniLM(options=MiniLMOptions(threads=2))
 before = embedder.embed(["a sentence that was said"]).vectors
 read, write = os.pipe()

@@ -16,12 +16,15 @@ class Embeddings:
 
     Attributes:
         vectors: unit norm, shape (n, d).
-        tokens: for each text the unit-norm vectors of its tokens, shape (t_i, d), t_i ≥ 0; None for a
-            model that gives none.
+        tokens: for each text the unit-norm vectors of its tokens, shape (t_i, d), t_i ≥ 0, centred so that
+            the signs of their components carry what they say; None for a model that gives none.
+        words: for each text the word that each token belongs to, lower case: a word of three pieces stands
+            three times; None without tokens.
     """
 
     vectors: NDArray[np.float32]
     tokens: tuple[NDArray[np.float32], ...] | None = None
+    words: tuple[tuple[str, ...], ...] | None = None
 
 
 class Embedder(Protocol):

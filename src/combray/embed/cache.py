@@ -22,11 +22,13 @@ _OVERHEAD_BYTES = 400
 class _Entry:
     vector: NDArray[np.float32]
     tokens: NDArray[np.float32] | None
+    words: tuple[str, ...] | None
 
     @property
     def n_bytes(self) -> int:
         tokens = 0 if self.tokens is None else self.tokens.nbytes
-        return self.vector.nbytes + tokens + _OVERHEAD_BYTES
+        words = sum(64 + len(word) for word in self.words or ())
+        return self.vector.nbytes + tokens + words + _OVERHEAD_BYTES
 
 
 class CachedEmbedder:
@@ -112,10 +114,11 @@ class CachedEmbedder:
 
 def _entries(made: Embeddings) -> list[_Entry]:
     tokens: Sequence[NDArray[np.float32] | None] = made.tokens or [None] * len(made.vectors)
+    words: Sequence[tuple[str, ...] | None] = made.words or [None] * len(made.vectors)
     # Copies, because a row of an array keeps the whole array in memory.
     entries = [
-        _Entry(vector.copy(), None if own is None else own.copy())
-        for vector, own in zip(made.vectors, tokens, strict=True)
+        _Entry(vector.copy(), None if own is None else own.copy(), spoken)
+        for vector, own, spoken in zip(made.vectors, tokens, words, strict=True)
     ]
     for entry in entries:
         if entry.tokens is not None:
@@ -125,7 +128,9 @@ def _entries(made: Embeddings) -> list[_Entry]:
 
 def _joined(entries: Sequence[_Entry]) -> Embeddings:
     tokens = [entry.tokens for entry in entries if entry.tokens is not None]
+    words = [entry.words for entry in entries if entry.words is not None]
     return Embeddings(
         vectors=np.stack([entry.vector for entry in entries]),
         tokens=tuple(tokens) if len(tokens) == len(entries) else None,
+        words=tuple(words) if len(words) == len(entries) else None,
     )

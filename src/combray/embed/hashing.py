@@ -54,17 +54,17 @@ class HashEmbedder:
 
     def embed(self, texts: Sequence[str]) -> Embeddings:
         """The embeddings of the texts, with one token vector per word."""
-        tokens = tuple(self._words(text) for text in texts)
+        words = tuple(tuple(_WORD.findall(text.lower())) for text in texts)
+        tokens = tuple(self._tokens(own) for own in words)
         vectors = np.zeros((len(tokens), self._dimension), np.float32)
-        for row, words in zip(vectors, tokens, strict=True):
-            total = words.sum(axis=0) if len(words) else _direction("", self._dimension)
+        for row, own in zip(vectors, tokens, strict=True):
+            total = own.sum(axis=0) if len(own) else _direction("", self._dimension)
             # Words of opposite directions can cancel out; the first one then stands for all.
-            row[:] = total if total.any() else words[0]
+            row[:] = total if total.any() else own[0]
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-        return Embeddings(vectors=vectors, tokens=tokens)
+        return Embeddings(vectors=vectors, tokens=tokens, words=words)
 
-    def _words(self, text: str) -> NDArray[np.float32]:
-        words = _WORD.findall(text.lower())
+    def _tokens(self, words: Sequence[str]) -> NDArray[np.float32]:
         if not words:
             return np.zeros((0, self._dimension), np.float32)
         return np.stack([_direction(word, self._dimension) for word in words])

@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,10 @@ from combray.errors import InvalidInput
 _SLICE = 1024
 
 
+DEFAULT_WINDOWS = 8
+"""Stretches read of one text: some 1,500 words, more than a long answer of an assistant."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MiniLMOptions:
     """How texts are read; what changes the vectors shows in the embedder's id.
@@ -32,7 +37,7 @@ class MiniLMOptions:
         threads: of one run; None for two, or one where there is only one core.
     """
 
-    windows: int = 1
+    windows: int = DEFAULT_WINDOWS
     punctuation: bool = False
     threads: int | None = None
 
@@ -48,6 +53,7 @@ class _Runtime:
     process: int
     pieces: WordPieces
     encoder: Encoder
+    mean: NDArray[np.float32]  # of token vectors of ordinary English, shape (d,)
 
 
 class MiniLM:
@@ -89,7 +95,9 @@ class MiniLM:
     @property
     def id(self) -> str:
         """``all-MiniLM-L6-v2@1110a243``, with what deviates from the default appended."""
-        windows = f"+windows{self._options.windows}" if self._options.windows > 1 else ""
+        windows = (
+            f"+windows{self._options.windows}" if self._options.windows != DEFAULT_WINDOWS else ""
+        )
         punctuation = "+punctuation" if self._options.punctuation else ""
         return f"{MINILM.id}{windows}{punctuation}"
 
@@ -115,23 +123,31 @@ class MiniLM:
         runtime = self._loaded()
         vectors = np.zeros((len(texts), self.dimension), np.float32)
         tokens: list[NDArray[np.float32]] = []
+        words: list[tuple[str, ...]] = []
         for start in range(0, len(texts), _SLICE):
-            for text_vector, text_tokens in self._embed(runtime, texts[start : start + _SLICE]):
-                vectors[len(tokens)] = text_vector
-                tokens.append(text_tokens)
-        return Embeddings(vectors=vectors, tokens=tuple(tokens))
+            for vector, own, spoken in self._embed(runtime, texts[start : start + _SLICE]):
+                vectors[len(tokens)] = vector
+                tokens.append(own)
+                words.append(spoken)
+        return Embeddings(vectors=vectors, tokens=tuple(tokens), words=tuple(words))
 
     def _embed(
         self, runtime: _Runtime, texts: Sequence[str]
-    ) -> Iterator[tuple[NDArray[np.float32], NDArray[np.float32]]]:
-        """Sentence vector, shape (d,), and token vectors, shape (t, d), of each text."""
+    ) -> Iterator[tuple[NDArray[np.float32], NDArray[np.float32], tuple[str, ...]]]:
+        """Sentence vector, shape (d,), token vectors, shape (t, d), and the tokens' words, of each text."""
         windows = [runtime.pieces.windows(text, self._options.windows) for text in texts]
         states = iter(runtime.encoder.encode([ids for own in windows for ids in own]))
         for own in windows:
             hidden = [next(states) for _ in own]
             vector = np.sum([_unit(state.sum(axis=0)) for state in hidden], axis=0)
-            spoken = ~runtime.pieces.silent[np.concatenate(own)]
-            yield _unit(vector), _unit(np.concatenate(hidden)[spoken])
+            ids = np.concatenate(own)
+            spoken = ~runtime.pieces.silent[ids]
+            words = runtime.pieces.words(ids)
+            yield (
+                _unit(vector),
+                _unit(_unit(np.concatenate(hidden)[spoken]) - runtime.mean),
+                tuple(words[i] for i in np.flatnonzero(spoken)),
+            )
 
     def _loaded(self) -> _Runtime:
         runtime = self._runtime
@@ -147,8 +163,18 @@ class MiniLM:
                     process=os.getpid(),
                     pieces=WordPieces(folder / "tokenizer.json", self._options.punctuation),
                     encoder=Encoder(folder, self._options.threads or default_threads()),
+                    mean=_token_mean(),
                 )
             return self._runtime
+
+
+def _token_mean() -> NDArray[np.float32]:
+    """The mean that token vectors are centred on; fixed, so that stored signs never change.
+
+    Made by tools/build_token_mean.py.
+    """
+    raw = (files("combray.embed") / "data" / "minilm_token_mean.f4").read_bytes()
+    return np.frombuffer(raw, dtype="<f4").astype(np.float32)
 
 
 def _unit(rows: NDArray[np.float32]) -> NDArray[np.float32]:

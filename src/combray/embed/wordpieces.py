@@ -37,6 +37,8 @@ class WordPieces:
         self._tokenizer: Tokenizer = Tokenizer.from_file(str(path))
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
+        by_id = sorted((i, piece) for piece, i in self._tokenizer.get_vocab().items())
+        self._pieces = [piece for _, piece in by_id]
         self.silent: NDArray[np.bool_] = np.zeros(self._tokenizer.get_vocab_size(), np.bool_)
         self.silent[[_CLS, _SEP]] = True
         if not punctuation:
@@ -56,6 +58,17 @@ class WordPieces:
         ids = self._first_pieces(text, ROOM * limit)
         starts = range(0, max(len(ids), 1), ROOM)
         return [np.array([_CLS, *ids[i : i + ROOM], _SEP], np.int64) for i in starts]
+
+    def words(self, ids: NDArray[np.int64]) -> list[str]:
+        """For each piece the word it belongs to, without the marks of continuation."""
+        words: list[str] = []
+        start = 0
+        for i, piece in enumerate([*(self._pieces[number] for number in ids.tolist()), ""]):
+            if not piece.startswith("##"):
+                parts = [self._pieces[number] for number in ids[start:i].tolist()]
+                words += ["".join(part.removeprefix("##") for part in parts)] * len(parts)
+                start = i
+        return words
 
     def _first_pieces(self, text: str, limit: int) -> list[int]:
         """The first `limit` pieces, without reading much further than needed."""

@@ -156,7 +156,7 @@ class BankMemory:
             analyser: the analyser; the bank's own where not given.
         """
         bank = self.bank
-        chosen = self._parts.embedder() if embedder is None else _embedder(embedder)
+        chosen = self._chosen_embedder(embedder)
         reader = analyser or bank.analyser.split(":", 1)[0]
         analysed = analyse_again(self._parts, bank, self._parts.keep_analyser(reader))
         embedded = add_vectors(self._parts, bank, chosen) if chosen else 0
@@ -181,13 +181,16 @@ class BankMemory:
         """
         return self._parts.store.turns(self._name, ids)
 
+    def _chosen_embedder(self, embedder: Embedder | str | None) -> Embedder | None:
+        if embedder is None:
+            return self._parts.embedder()
+        if not isinstance(embedder, str):
+            return embedder
+        if embedder == "none":
+            return None
+        return registry.embedder(embedder, self._parts.settings)
+
     def _method(self, method: Method | str | None) -> Method:
         if method is None:
             return self._parts.method
         return registry.method(method) if isinstance(method, str) else method
-
-
-def _embedder(embedder: Embedder | str) -> Embedder | None:
-    if not isinstance(embedder, str):
-        return embedder
-    return None if embedder == "none" else registry.embedder(embedder)

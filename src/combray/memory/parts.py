@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from warnings import warn
 
 from combray import registry
 from combray.config import Settings
@@ -15,6 +16,10 @@ from combray.model import Bank, Clock
 from combray.pack.budget import TokenCounter
 from combray.store.base import Store
 from combray.text.base import Analyser
+
+
+class LexicalOnly(UserWarning):
+    """The default encoder's weights cannot be had: recall goes by words alone."""
 
 
 class Parts:
@@ -101,8 +106,13 @@ class Parts:
         if self._wanted == "none":
             return None
         if self._wanted != "auto":
-            return CachedEmbedder(registry.embedder(self._wanted))
+            return CachedEmbedder(registry.embedder(self._wanted, self.settings))
         try:
-            return CachedEmbedder(registry.embedder("minilm"))
-        except WeightsUnavailable:
+            return CachedEmbedder(registry.embedder("minilm", self.settings))
+        except WeightsUnavailable as error:
+            warn(
+                f"{error} Until then banks work without vectors: recall is lexical.",
+                LexicalOnly,
+                stacklevel=2,
+            )
             return None

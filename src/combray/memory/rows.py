@@ -8,13 +8,18 @@ from collections.abc import Sequence
 from combray.embed.base import Embedder, Embeddings
 from combray.index.late import sign_bits
 from combray.model import Analysis, Turn
+from combray.model.turn import ROLE_NAMES
 from combray.store.base import TurnRow, VectorRow
 from combray.text.base import Analyser
 
 
 def passage(turn: Turn) -> str:
-    """The text that is embedded for a turn: who said it, what was said, what was shown."""
-    return f"{turn.speaker}: {turn.spoken}"
+    """The text that is embedded for a turn: who said it, what was said, what was shown.
+
+    A speaker who is only called by a role ("assistant") is left out: it would draw all turns together.
+    """
+    said = f"{turn.text} [{turn.caption}]" if turn.caption else turn.text
+    return said if turn.speaker.lower() in ROLE_NAMES else f"{turn.speaker}: {said}"
 
 
 def to_rows(turns: Sequence[Turn], analyser: Analyser, embedder: Embedder | None) -> list[TurnRow]:
@@ -33,7 +38,7 @@ def to_rows(turns: Sequence[Turn], analyser: Analyser, embedder: Embedder | None
 
 
 def analysed_text(turn: Turn) -> str:
-    """Text and caption, without the marks that `Turn.spoken` puts around a caption."""
+    """What postings are made of: text and caption."""
     return f"{turn.text}\n{turn.caption}" if turn.caption else turn.text
 
 

@@ -35,6 +35,10 @@ class Role(StrEnum):
     OTHER = "other"
 
 
+ROLE_NAMES = frozenset(role.value for role in Role)
+"""Names of speakers who have none of their own."""
+
+
 def storable(text: str) -> str:
     """The text with lone surrogates and NULs replaced by U+FFFD; any other text unchanged."""
     return _UNSTORABLE.sub("\ufffd", text)
@@ -189,10 +193,3 @@ class Turn:
     tags: tuple[str, ...] = ()
     expires_at: datetime | None = None
     stored_at: datetime
-
-    @property
-    def spoken(self) -> str:
-        """Text and caption: what the listener heard and saw."""
-        if not self.caption:
-            return self.text
-        return f"{self.text} [image: {self.caption}]" if self.text else f"[image: {self.caption}]"
