@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Literal
 
 from combray.errors import ConfigError
 
@@ -41,7 +42,7 @@ class Settings:
     method: str = "fused"
     zone: str = "UTC"
     counter: str = "approximate"
-    synchronous: str = "FULL"
+    synchronous: Literal["FULL", "NORMAL"] = "FULL"
     cache_mb: int = 1024
     models: str = ""
     offline: bool = False
@@ -78,4 +79,6 @@ def _parsed(name: str, raw: str, kind: type) -> object:
         if not raw.isdigit() or int(raw) < 1:
             raise ConfigError(f"{variable} must be a whole number above 0, not {raw!r}.")
         return int(raw)
+    if name == "synchronous" and raw not in {"FULL", "NORMAL"}:
+        raise ConfigError(f"{variable} must be FULL or NORMAL, not {raw!r}.")
     return raw

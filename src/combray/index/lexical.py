@@ -79,8 +79,7 @@ def bm25_turns(found: Matches, view: BankView, *, k1: float, b: float) -> NDArra
     lengths = view.columns.n_terms
     norm = k1 * (1 - b + b * lengths[found.row] / max(float(lengths.mean()), 1e-9))
     weight = idf(found.df, view.n)[found.term] * found.tf / (found.tf + norm)
-    scores: NDArray[np.float64] = np.bincount(found.row, weights=weight, minlength=view.n)
-    return scores
+    return np.bincount(found.row, weights=weight, minlength=view.n).astype(np.float64, copy=False)
 
 
 def bm25_sessions(found: Matches, view: BankView, *, k1: float, b: float) -> NDArray[np.float64]:

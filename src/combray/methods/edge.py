@@ -230,7 +230,9 @@ def _episodes_in(spans: list[TimeSpan], view: BankView) -> list[int]:
 
 def _openers(pool: list[int], view: BankView) -> list[int]:
     first = np.flatnonzero((view.previous == -1) & np.isin(view.session, pool))
-    by_session = dict(zip(view.session[first].tolist(), first.tolist(), strict=True))
+    by_session: dict[int, int] = dict(
+        zip(view.session[first].tolist(), first.tolist(), strict=True)
+    )
     return [by_session[session] for session in pool]
 
 

@@ -193,3 +193,10 @@ class Turn:
     tags: tuple[str, ...] = ()
     expires_at: datetime | None = None
     stored_at: datetime
+
+    @property
+    def spoken(self) -> str:
+        """Text and caption: what the listener heard and saw."""
+        if not self.caption:
+            return self.text
+        return f"{self.text} [image: {self.caption}]" if self.text else f"[image: {self.caption}]"
