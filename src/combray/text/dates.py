@@ -17,7 +17,8 @@ from functools import cache
 from combray.model import Mention, TimeSpan
 from combray.text import date_words as words
 from combray.text.calendar import Days, day
-from combray.text.date_rules import Reading, Rule, rules
+from combray.text.date_reading import Reading, Rule
+from combray.text.date_rules import rules
 
 MAX_DATES = 256
 """Most date expressions that are read in one text: a calendar or a log has more than anybody asks for."""
