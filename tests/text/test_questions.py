@@ -27,7 +27,7 @@ Is is a word
 I asked what you did?. Then I left.
 """
 
-SETS = """What activities does Melanie enjoy?
+SETS = """What outdoor sports does Mira enjoy?
 Which books has she read?
 How many children does he have?
 List all the cities she visited.

@@ -58,7 +58,7 @@ def test_noun_chunks_of_a_question_are_keys_without_their_determiners(analyser):
 @pytest.mark.parametrize(
     ("question", "enumerative"),
     [
-        ("What outdoor activities does Melanie enjoy?", True),
+        ("What outdoor sports does Mira enjoy?", True),
         ("Which books has she read?", True),
         ("How many children does he have?", True),
         ("Which bus was late?", False),

@@ -56,7 +56,7 @@ def asks(text: str) -> bool:
 def asks_for_a_set(text: str) -> bool:
     """Whether a question asks for several things ("which books", "how many", "list all").
 
-    >>> asks_for_a_set("What activities does Melanie partake in?"), asks_for_a_set("When did she go?")
+    >>> asks_for_a_set("Which sports does Mira do?"), asks_for_a_set("When did she go?")
     (True, False)
 
     Source:
