@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -16,16 +17,16 @@ from combray.text.base import Analyser
 T = TypeVar("T")
 
 
-def _light() -> Analyser:
+def _light(*, function_words: bool = False) -> Analyser:
     from combray.text.light import LightAnalyser
 
-    return LightAnalyser()
+    return LightAnalyser(function_words=function_words)
 
 
-def _spacy() -> Analyser:
+def _spacy(*, function_words: bool = False) -> Analyser:
     from combray.text.spacy_analyser import SpacyAnalyser
 
-    return SpacyAnalyser()
+    return SpacyAnalyser(function_words=function_words)
 
 
 def _minilm(settings: Settings) -> Embedder:
@@ -70,7 +71,15 @@ def _single(channel: str) -> Callable[[], Method]:
     return make
 
 
-ANALYSERS: Mapping[str, Callable[[], Analyser]] = {"light": _light, "spacy": _spacy}
+FUNCTION_WORDS = "+function-words"
+"""Ends the name of an analyser whose terms keep stop words, as EdgeMem's do."""
+
+ANALYSERS: Mapping[str, Callable[[], Analyser]] = {
+    "light": _light,
+    "spacy": _spacy,
+    f"light{FUNCTION_WORDS}": partial(_light, function_words=True),
+    f"spacy{FUNCTION_WORDS}": partial(_spacy, function_words=True),
+}
 EMBEDDERS: Mapping[str, Callable[[Settings], Embedder]] = {"minilm": _minilm, "hash": _hash}
 COUNTERS: Mapping[str, Callable[[], TokenCounter]] = {
     "approximate": ApproximateCounter,
@@ -91,13 +100,19 @@ def analyser(name: str) -> Analyser:
     Raises:
         ConfigError: no analyser has that name, or this version cannot make analyses of that id.
     """
-    made = _named("an analyser", name.split(":", 1)[0], ANALYSERS)
+    made = _named("an analyser", analyser_name(name), ANALYSERS)
     if ":" in name and made.id != name:
         raise ConfigError(
             f"the bank was analysed by {name}, this version has {made.id}: "
             "run `combray reindex` to analyse it anew."
         )
     return made
+
+
+def analyser_name(id_: str) -> str:
+    """The name of the analyser that made analyses of that id."""
+    kept = FUNCTION_WORDS if id_.endswith(FUNCTION_WORDS) else ""
+    return id_.removesuffix(FUNCTION_WORDS).split(":", 1)[0] + kept
 
 
 def embedder(name: str, settings: Settings) -> Embedder:

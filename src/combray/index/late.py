@@ -12,6 +12,7 @@ their sum, so that scores of long and short queries compare; signs instead of ve
 from __future__ import annotations
 
 from functools import cache
+from importlib import import_module
 from importlib.resources import files
 from typing import Any, Protocol
 
@@ -66,7 +67,8 @@ def max_sim(
     """The mean of `best_matches` over the query's tokens, shape (len(rows),)."""
     if not len(query):
         return np.zeros(len(rows))
-    return best_matches(query, view, rows).mean(axis=1, dtype=np.float64)
+    scores: NDArray[np.float64] = best_matches(query, view, rows).mean(axis=1, dtype=np.float64)
+    return scores
 
 
 class _Weights:
@@ -109,8 +111,7 @@ class _Session(Protocol):
 @cache
 def _dot() -> _Session:
     """The product of bits and integers (tools/build_dot_graph.py), made at first use."""
-    import onnxruntime
-
+    onnxruntime: Any = import_module("onnxruntime")
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.log_severity_level = 3

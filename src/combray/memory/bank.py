@@ -157,7 +157,7 @@ class BankMemory:
         """
         bank = self.bank
         chosen = self._chosen_embedder(embedder)
-        reader = analyser or bank.analyser.split(":", 1)[0]
+        reader = analyser or registry.analyser_name(bank.analyser)
         analysed = analyse_again(self._parts, bank, self._parts.keep_analyser(reader))
         embedded = add_vectors(self._parts, bank, chosen) if chosen else 0
         return Reindexed(analysed=analysed, embedded=embedded, embedder=self.bank.embedder)

@@ -144,6 +144,7 @@ def _query(
         people = view.columns.speakers
         analysis = parts.analyser_for(bank).analyse_query(text, now, people)
     vector = tokens = None
+    words: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     with stages.stage("embed"):
         embedder = parts.embedder_for(bank)
@@ -152,12 +153,14 @@ def _query(
         else:
             embedded = embedder.embed([text])
             vector = embedded.vectors[0]
-            tokens = embedded.tokens[0] if embedded.tokens is not None else None
+            if embedded.tokens is not None and embedded.words is not None:
+                tokens, words = embedded.tokens[0], embedded.words[0]
     query = Query(
         text=text,
         analysis=analysis,
         vector=vector,
         tokens=tokens,
+        token_words=words,
         k=method.default_k if request.k is None else request.k,
         budget_tokens=(
             method.default_budget_tokens if request.budget_tokens is None else request.budget_tokens

@@ -222,7 +222,7 @@ def _episodes_in(spans: list[TimeSpan], view: BankView) -> list[int]:
         end = max(end, begin + timedelta(days=1))
     inside = np.flatnonzero((starts >= to_micros(begin)) & (starts < to_micros(end)))
     later = np.flatnonzero(starts >= to_micros(end))
-    pool = inside[np.argsort(starts[inside], kind="stable")].tolist()
+    pool: list[int] = inside[np.argsort(starts[inside], kind="stable")].tolist()
     if len(later):
         pool.append(int(later[np.argmin(starts[later])]))
     return pool

@@ -49,6 +49,7 @@ class Query:
         analysis: its terms, keys, mentions and spans (resolved against `now`).
         vector: unit norm, shape (d,), or None without an embedder.
         tokens: unit-norm token vectors, shape (t, d), or None.
+        token_words: the word that each token belongs to, lower case, t of them.
         k: most hits to return.
         budget_tokens: most tokens of the rendered pack.
         now: aware; what "last week" in the query is measured from.
@@ -59,6 +60,7 @@ class Query:
     analysis: Analysis
     vector: NDArray[np.float32] | None = None
     tokens: NDArray[np.float32] | None = None
+    token_words: tuple[str, ...] = ()
     k: int
     budget_tokens: int
     now: datetime

@@ -1,0 +1,112 @@
+"""What the query asks about: which people, which words, which time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from combray.index.lexical import Matches, idf
+from combray.index.view import BankView
+from combray.model import Query, TimeSpan
+from combray.model.time import to_micros
+from combray.model.turn import ROLE_NAMES
+from combray.text.lemmas import stem, stop_words
+from combray.text.tokens import tokens
+
+_CAPITALISED = re.compile(r"\b[^\W\d_a-z][^\W\d_]{2,}\b")
+_SENTENCE_END = re.compile(r"[.!?]+(?:\s|$)|\n+")
+_WEEK_MICROS = 7 * 24 * 3600 * 1_000_000
+
+
+@lru_cache(maxsize=256)
+def name_terms(speakers: tuple[str, ...]) -> tuple[frozenset[str], ...]:
+    """The terms of each speaker's name; empty for those who are only called by a role."""
+    return tuple(
+        frozenset() if name.lower() in ROLE_NAMES else frozenset(map(stem, tokens(name)))
+        for name in speakers
+    )
+
+
+def named_speakers(text: str, speakers: tuple[str, ...]) -> list[int]:
+    """The speakers that the query names, also by the beginning of a name ("Mel")."""
+    words = {stem(word) for word in tokens(text)}
+    beginnings = tuple(word.lower() for word in _CAPITALISED.findall(text))
+    return [
+        i
+        for i, names in enumerate(name_terms(speakers))
+        if names & words or any(name.startswith(beginnings) for name in names)
+    ]
+
+
+def spoken_by(text: str, view: BankView) -> NDArray[np.float64]:
+    """1 for the turns of the people the query names, unless it names all of them; shape (n,)."""
+    speakers = view.columns.speakers
+    named = named_speakers(text, speakers)
+    people = sum(bool(names) for names in name_terms(speakers))
+    if not named or len(named) >= people:
+        return np.zeros(view.n)
+    return np.isin(view.columns.speaker, named).astype(np.float64)
+
+
+def is_message(text: str) -> bool:
+    """Whether the query is several sentences: a turn of a dialogue that goes on, rather than one question."""
+    return sum(len(part.split()) >= 2 for part in _SENTENCE_END.split(text)) > 1
+
+
+def in_time(spans: Sequence[TimeSpan], said_at: NDArray[np.int64]) -> NDArray[np.float64]:
+    """1 for turns said within a span, falling off by e a week after it: what happened is told afterwards."""
+    near = np.zeros(len(said_at))
+    for span in spans:
+        start, end = to_micros(span.start), to_micros(span.end)
+        late = np.maximum(said_at - end, 0) / _WEEK_MICROS
+        np.maximum(near, np.where(said_at >= start, np.exp(-late), 0.0), out=near)
+    return near
+
+
+def token_weights(query: Query, found: Matches, view: BankView, stop: float) -> NDArray[np.float32]:
+    """How much each token of the query counts in late interaction, shape (t,), adding up to 1.
+
+    A term counts its idf over the square root of its number of pieces; half of that where the bank does not know
+    it, since then no turn can be told by it; a stop word counts `stop`. A speaker's name is as common as the
+    speaker's turns.
+    """
+    words = query.token_words
+    df = dict(zip(found.terms, found.df.tolist(), strict=True))
+    turns = _turns_by_name(view)
+    weights = np.empty(len(words), dtype=np.float32)
+    for i, word in enumerate(words):
+        term = stem(word)
+        if word in stop_words() or len(word) == 1:
+            weights[i] = stop
+            continue
+        count = max(df.get(term, 0), turns.get(term, 0))
+        share = float(idf(np.array(count), view.n)) * (1.0 if count else 0.5)
+        weights[i] = share / np.sqrt(_run_length(words, i))
+    total = float(weights.sum())
+    return weights / total if total > 0 else np.full(len(words), 1 / max(len(words), 1), np.float32)
+
+
+def _run_length(words: Sequence[str], i: int) -> int:
+    """Number of pieces of the word at i: equal neighbours."""
+    first = last = i
+    while first > 0 and words[first - 1] == words[i]:
+        first -= 1
+    while last + 1 < len(words) and words[last + 1] == words[i]:
+        last += 1
+    return last - first + 1
+
+
+def _turns_by_name(view: BankView) -> dict[str, int]:
+    names = name_terms(view.columns.speakers)
+    if not any(names):
+        return {}
+    counts = np.bincount(view.columns.speaker, minlength=len(names)).tolist()
+    turns: dict[str, int] = {}
+    for own, count in zip(names, counts, strict=True):
+        for name in own:
+            turns[name] = turns.get(name, 0) + count
+    return turns
