@@ -18,7 +18,10 @@ MIN_BUDGET_TOKENS = 48
 
 
 class Neighbours(Protocol):
-    """Gives the turns beside a turn in its session."""
+    """Gives the turns beside a turn in its session.
+
+    A turn that may not be shown (expired, or outside the filters of the query) must be given as None.
+    """
 
     def previous(self, turn: Turn) -> Turn | None:
         """The turn before it, or None at the start of the session."""
@@ -187,7 +190,7 @@ class _Selection:
         """The result; lines are dropped, last first, should the whole count more than its lines."""
         text = self.draft.text()
         n_tokens = self.draft.counter.count(text)
-        while n_tokens > self.draft.budget_tokens:
+        while text and n_tokens > self.draft.budget_tokens:
             line = self.draft.drop_last()
             if line.part is Part.HIT:
                 self._cut.append(Cut(hit=line.hit, reason="budget"))
