@@ -22,8 +22,10 @@ DAMAGE = {
     "a lost tag": "DELETE FROM turn_tag",
     "a tag too many": "INSERT INTO turn_tag SELECT bank, 'y', doc FROM turn_tag",
     "a short vector": "UPDATE vector SET v = x'00'",
-    "odd tokens": "UPDATE vector SET tokens = x'00'",
-    "a vector of no turn": "INSERT INTO vector SELECT max(id) + 99, v, tokens FROM vector",
+    "odd tokens": "UPDATE vector_tokens SET bits = x'00'",
+    "lost tokens": "DELETE FROM vector_tokens",
+    "tokens without a vector": "DELETE FROM vector WHERE id = (SELECT max(id) FROM vector)",
+    "a vector of no turn": "INSERT INTO vector SELECT max(id) + 99, v FROM vector",
     "a changed text": "UPDATE turn SET text = 'Coffee'",
     "a changed speaker": "UPDATE turn SET speaker = 'Bob'",
     "a changed id": "UPDATE turn SET id = 't1:' || doc",
@@ -61,6 +63,7 @@ def test_damage_is_found(path, statement):
 
 def test_missing_vectors_are_a_warning_with_a_remedy(path):
     change(path, "DELETE FROM vector")
+    change(path, "DELETE FROM vector_tokens")
     with SqliteStore(path) as store:
         (finding,) = store.check("alpha")
     assert (finding.severity, finding.n) == ("warning", 2)

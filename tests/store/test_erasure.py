@@ -1,3 +1,4 @@
+import random
 import sqlite3
 import subprocess
 import sys
@@ -126,6 +127,42 @@ def test_replaced_vectors_are_gone_after_the_next_erasure(with_secrets, tmp_path
     assert left_in(tmp_path) == set()
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_no_copy_is_left_of_what_was_moved_about_in_the_file(tmp_path, seed):
+    chance = random.Random(seed)
+    numbers = list(range(400))
+    chance.shuffle(numbers)
+    with SqliteStore(tmp_path / "evidence.db") as store:
+        store.create_bank(new_bank("alpha", embedder="m:1"))
+        ids: dict[str, str] = {}
+        for n in numbers:
+            # Of odd lengths, in random order of key, so that pages are split, joined and rebuilt.
+            marker = f"<{n:03}{chance.randbytes(4).hex()}>" * chance.randint(1, 30)
+            said = Saying(
+                text=f"{marker} {'filler ' * chance.randint(0, 400)}",
+                id=marker[:13],
+                session=f"s{n % 7}",
+                speaker=marker[:13],
+                tags=[marker[:13]],
+                vectors=vector_row(n, n_tokens=chance.randint(0, 60)),
+            )
+            (id_,) = store.put("alpha", Session(name=said.session), [said.row()]).ids
+            ids[id_] = marker[1:12]
+        gone = chance.sample(sorted(ids), 250)
+        for first in range(0, 250, 25):
+            assert store.forget("alpha", Selection(turns=gone[first : first + 25]), NOON).erased
+        raw = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+        assert [id_ for id_ in gone if ids[id_].encode() in raw] == []
+        assert all(ids[id_].encode() in raw for id_ in ids if id_ not in gone)
+        assert store.check()[0].severity == "ok"
+        # What a connection remembers of the file must not bring it back.
+        for n in range(60):
+            said = Saying(text=f"later {n} " + "more " * chance.randint(0, 300), speaker=f"P{n}")
+            store.put("alpha", Session(name="s1"), [said.row()])
+        raw = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+        assert [id_ for id_ in gone if ids[id_].encode() in raw] == []
+
+
 class Reader:
     """Another connection that holds an old view, as another process does."""
 
@@ -168,7 +205,7 @@ from combray.store import SqliteStore
 from combray.store.base import Selection
 from combray.testing.store_rows import NOON
 store = SqliteStore(sys.argv[1])
-store._connections.checkpoint = lambda wait_ms: os.kill(os.getpid(), signal.SIGKILL)
+store._connections.erasing = lambda wait_ms: os.kill(os.getpid(), signal.SIGKILL)
 store.forget("alpha", Selection(session="session-of-quentin"), NOON)
 """
 

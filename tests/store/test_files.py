@@ -2,6 +2,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import threading
 from pathlib import Path
 
@@ -10,9 +11,10 @@ import pytest
 from combray.errors import ConfigError, MigrationError, NotOurFile, StoreError
 from combray.model import Session
 from combray.store import SqliteStore
+from combray.store.base import Selection
 from combray.store.migrate import Migration, migrate_sqlite, shipped, to_apply
 from combray.store.sqlite.file import APPLICATION_ID, connect
-from combray.testing.store_rows import Saying, new_bank
+from combray.testing.store_rows import NOON, Saying, new_bank
 
 
 def snapshot(folder: Path) -> dict[str, bytes]:
@@ -150,16 +152,19 @@ except StoreError as error:
 
 @pytest.mark.skipif(sys.platform == "win32" or os.geteuid() != 0, reason="needs to drop root")
 @pytest.mark.parametrize(("mode", "said"), [(0o600, "cannot be read"), (0o644, "denied")])
-def test_a_file_without_permission_is_a_store_error(tmp_path, mode, said):
-    path = tmp_path / "evidence.db"
-    SqliteStore(path).close()
-    for folder in (tmp_path, *tmp_path.parents[:2]):
-        folder.chmod(0o755)
-    (tmp_path / "evidence.db.lock").chmod(0o600)
-    path.chmod(mode)
-    done = subprocess.run(
-        [sys.executable, "-c", AS_NOBODY, str(path)], capture_output=True, text=True, check=True
-    )
+def test_a_file_without_permission_is_a_store_error(mode, said):
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        path = Path(folder) / "evidence.db"
+        SqliteStore(path).close()
+        path.with_name("evidence.db.lock").chmod(0o600)
+        path.chmod(mode)
+        done = subprocess.run(
+            [sys.executable, "-c", AS_NOBODY, str(path)],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
     assert done.stdout.startswith("StoreError")
     assert said in done.stdout or "cannot be opened" in done.stdout
 
@@ -286,6 +291,29 @@ def test_closing_waits_for_no_thread_that_is_idle(tmp_path):
     closed.set()
     thread.join(10)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["evidence.db", "evidence.db.lock"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX locks")
+def test_a_second_store_of_the_process_does_not_drop_the_locks_of_the_first(tmp_path):
+    path = tmp_path / "evidence.db"
+    leave_wal = (
+        "import sqlite3, sys; c = sqlite3.connect(sys.argv[1], timeout=0);"
+        "print(c.execute('PRAGMA journal_mode = DELETE').fetchone()[0])"
+    )
+    with SqliteStore(path) as store:
+        store.create_bank(new_bank("alpha"))
+        with SqliteStore(path) as second:
+            ids = second.put("alpha", Session(name="s1"), [Saying(text="one").row()]).ids
+            assert second.forget("alpha", Selection(turns=ids), NOON).erased
+        store.banks()
+        # Only a process that is alone with the file may leave WAL: the lock of the first store forbids it.
+        done = subprocess.run(
+            [sys.executable, "-c", leave_wal, str(path)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert "locked" in done.stderr
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

@@ -47,16 +47,16 @@ def assert_usable_with(store: SqliteStore, stored: list[str]) -> None:
 
 
 def test_a_full_disk_stores_nothing_and_the_store_goes_on(tmp_path):
-    with small_disk(tmp_path / "disk", "4m") as disk:
+    with small_disk(tmp_path / "disk", "6m") as disk:
         ballast = disk / "ballast"
-        ballast.write_bytes(b"x" * 2_000_000)
+        ballast.write_bytes(b"x" * 4_000_000)
         with SqliteStore(disk / "evidence.db") as store:
             store.create_bank(new_bank("alpha"))
             stored = fill(store)
             assert_usable_with(store, stored)
             with pytest.raises(StoreFull, match="space"):
                 store.put(
-                    "alpha", Session(name="s2"), [Saying(text="y" * 1_900_000, session="s2").row()]
+                    "alpha", Session(name="s2"), [Saying(text="y" * 1_990_000, session="s2").row()]
                 )
             assert_usable_with(store, stored)
             ballast.unlink()

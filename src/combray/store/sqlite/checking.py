@@ -37,6 +37,15 @@ _ORPHANS = (
     "SELECT count(*) FROM analysis WHERE bank = :bank AND NOT EXISTS "
     "(SELECT 1 FROM turn WHERE turn.doc = analysis.doc AND turn.bank = analysis.bank)"
 )
+_MISFITS = (
+    "SELECT total(length(v) IS NOT :vector_bytes OR bits IS NULL OR length(bits) % :token_bytes <> 0), "
+    "total(turn.doc IS NULL) FROM ("
+    "SELECT id FROM vector WHERE id BETWEEN :first AND :last UNION "
+    "SELECT id FROM vector_tokens WHERE id BETWEEN :first AND :last) AS embedded "
+    "LEFT JOIN vector ON vector.id = embedded.id "
+    "LEFT JOIN vector_tokens ON vector_tokens.id = embedded.id "
+    "LEFT JOIN turn ON turn.doc = embedded.id + :to_doc"
+)
 
 _Check = Callable[[sqlite3.Connection, BankKey], Iterator[Finding]]
 
@@ -131,12 +140,15 @@ def _vectors(connection: sqlite3.Connection, bank: BankKey) -> Iterator[Finding]
         "SELECT number, embedder, dimension FROM space WHERE bank = ?", (bank.number,)
     )
     for space, embedder, dimension in rows.fetchall():
-        key = (space << SHIFT, space << SHIFT | LAST)
         misfits, loose = connection.execute(
-            "SELECT total(length(v) <> ? OR length(tokens) % ? <> 0), "
-            "total(NOT EXISTS (SELECT 1 FROM turn WHERE turn.doc = vector.id + ?)) "
-            "FROM vector WHERE id BETWEEN ? AND ?",
-            (2 * dimension, token_bytes(dimension), (bank.number - space) << SHIFT, *key),
+            _MISFITS,
+            {
+                "first": space << SHIFT,
+                "last": space << SHIFT | LAST,
+                "vector_bytes": 2 * dimension,
+                "token_bytes": token_bytes(dimension),
+                "to_doc": (bank.number - space) << SHIFT,
+            },
         ).fetchone()
         if misfits:
             yield _error(

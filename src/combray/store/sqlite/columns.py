@@ -105,20 +105,23 @@ def vectors(connection: sqlite3.Connection, bank: BankKey, embedder: str, after:
     """The vectors of an embedder, of documents after one; none where it is unknown in the bank."""
     space, dimension = find_space(connection, bank.number, embedder) or (0, 0)
     after_in_space = (space << SHIFT) + max(after - (bank.number << SHIFT), 0)
+    bounds = (after_in_space, space << SHIFT | LAST)
     rows = connection.execute(
-        "SELECT id, v, tokens FROM vector WHERE id > ? AND id <= ? ORDER BY id",
-        (after_in_space, space << SHIFT | LAST),
+        "SELECT id, v FROM vector WHERE id > ? AND id <= ? ORDER BY id", bounds
+    ).fetchall()
+    tokens = connection.execute(
+        "SELECT bits FROM vector_tokens WHERE id > ? AND id <= ? ORDER BY id", bounds
     ).fetchall()
     width = token_bytes(dimension)
     ids = np.fromiter((row[0] for row in rows), np.int64, len(rows))
     flat = np.frombuffer(b"".join([row[1] for row in rows]), "<f2")
-    bits = np.frombuffer(b"".join([row[2] for row in rows]), np.uint8)
-    ends = accumulate((len(row[2]) // width for row in rows), initial=0)
+    packed = np.frombuffer(b"".join([bits for (bits,) in tokens]), np.uint8)
+    ends = accumulate((len(bits) // width for (bits,) in tokens), initial=0)
     return Vectors(
         doc=(ids & LAST) | (bank.number << SHIFT),
         vectors=flat.reshape(len(rows), dimension),
-        tokens=bits.reshape(-1, width) if width else bits.reshape(0, 0),
-        offsets=np.fromiter(ends, np.int64, len(rows) + 1),
+        tokens=packed.reshape(-1, width) if width else packed.reshape(0, 0),
+        offsets=np.fromiter(ends, np.int64, len(tokens) + 1),
     )
 
 

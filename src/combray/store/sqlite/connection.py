@@ -18,7 +18,8 @@ from pathlib import Path
 from combray.errors import StoreError
 from combray.store.migrate import Migration, is_current, migrate_sqlite
 from combray.store.sqlite.failures import translated
-from combray.store.sqlite.file import BUSY_TIMEOUT_MS, Synchronous, connect, is_new
+from combray.store.sqlite.file import Synchronous, connect, is_new
+from combray.store.sqlite.scrub import RawFile, scrub
 
 LOCK_TIMEOUT_S = 60.0
 """Longest wait for other writers, who hold the lock for milliseconds (an import: for a second)."""
@@ -51,9 +52,15 @@ class Connections:
         self.path = path
         self._synchronous = synchronous
         self._closed = False
+        self._raw: RawFile | None = None
         self._reset()
-        with translated(path):
-            self._open(migrations)
+        try:
+            with translated(path):
+                self._open(migrations)
+                self._raw = RawFile.of(path)
+        except BaseException:
+            self.close()
+            raise
         _watch_forks(self)
 
     def close(self) -> None:
@@ -63,6 +70,9 @@ class Connections:
             for seat in self._seats:
                 seat.leave()
             self._seats.clear()
+            if self._raw is not None:
+                self._raw.release()
+                self._raw = None
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
@@ -88,15 +98,30 @@ class Connections:
                     connection.execute("ROLLBACK")
                 raise
 
-    def checkpoint(self, wait_ms: int) -> bool:
-        """Move the whole log into the file and empty it; False where a reader held it back."""
-        with translated(self.path), self._seated() as connection, self._exclusive():
-            connection.execute(f"PRAGMA busy_timeout = {wait_ms}").close()
+    @contextmanager
+    def erasing(self, wait_ms: int) -> Iterator[sqlite3.Connection | None]:
+        """A write transaction that starts when all deleted bytes are gone from the file and its log.
+
+        The connection is a passing one: its commit makes all others drop the pages they remember, among
+        which are some from before. None where a reader with an older view kept the log from being emptied
+        for `wait_ms`.
+        """
+        with translated(self.path), self._seated(), self._exclusive():
+            connection = connect(self.path, self._synchronous)
             try:
-                busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+                if not _empty_log(connection, wait_ms):
+                    yield None
+                    return
+                connection.execute("BEGIN IMMEDIATE")
+                # Another program may have written in between: what it wrote is in the log again.
+                if self._raw is None or _log_of(self.path).stat().st_size:
+                    yield None
+                    return
+                scrub(self._raw, connection.execute("PRAGMA page_size").fetchone()[0])
+                yield connection
+                connection.execute("COMMIT")
             finally:
-                connection.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}").close()
-        return not busy
+                connection.close()
 
     def before_fork(self) -> None:
         """Let running calls end and close everything: SQLite must not cross a fork."""
@@ -177,6 +202,16 @@ class Connections:
             ) from error
         finally:
             self._turn.release()
+
+
+def _empty_log(connection: sqlite3.Connection, wait_ms: int) -> bool:
+    connection.execute(f"PRAGMA busy_timeout = {wait_ms}").close()
+    busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    return not busy
+
+
+def _log_of(path: Path) -> Path:
+    return path.with_name(f"{path.name}-wal")
 
 
 _open_now: weakref.WeakSet[Connections] = weakref.WeakSet()

@@ -100,6 +100,7 @@ def drop_space(connection: sqlite3.Connection, space: int) -> Removed:
     bounds = (space << SHIFT, space << SHIFT | LAST)
     return Removed(
         vector=_delete(connection, "vector WHERE id BETWEEN ? AND ?", bounds),
+        vector_tokens=_delete(connection, "vector_tokens WHERE id BETWEEN ? AND ?", bounds),
         space=_delete(connection, "space WHERE number = ?", (space,)),
     )
 
@@ -157,7 +158,8 @@ def _turns(
         removed["analysis"] += connection.total_changes - n_analyses - n_postings
     for space in spaces(connection, bank):
         ids = [(space << SHIFT | doc & LAST,) for doc in docs]
-        removed["vector"] += _delete_each(connection, "vector WHERE id = ?", ids)
+        for table in ("vector", "vector_tokens"):
+            removed[table] += _delete_each(connection, f"{table} WHERE id = ?", ids)
     tags = [(bank.number, tag, row[0]) for row in gone for tag in json.loads(row[4])]
     removed["turn_tag"] = _delete_each(
         connection, "turn_tag WHERE bank = ? AND tag = ? AND doc = ?", tags

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Literal
 
@@ -14,11 +15,10 @@ APPLICATION_ID = 0x436F6D62
 BUSY_TIMEOUT_MS = 10_000
 """A net for programs that do not take our lock file. Source: measured, writers wait below 3 s without it."""
 
-_PAGE_BYTES = 8192
+_PAGE_BYTES = 4096
 _CACHE_KIB = 64 * 1024
 _MMAP_BYTES = 2 * 1024**3
 _LOG_BYTES = 64 * 1024**2
-_MAGIC = b"SQLite format 3\x00"
 
 Synchronous = Literal["FULL", "NORMAL"]
 
@@ -39,28 +39,27 @@ def checked_path(path: str | Path) -> Path:
 
 
 def is_new(path: Path) -> bool:
-    """Whether there is nothing at the path yet; reads a hundred bytes at most.
+    """Whether there is nothing at the path yet; reads the first page at most, and writes nothing.
 
     Raises:
         NotOurFile: there is something, but not a Combray database; it was not touched.
-        StoreError: it cannot be read.
+        sqlite3.Error: it cannot be read.
     """
     if path.is_dir():
         raise NotOurFile(f"{path} is a directory; give the path of a file in it.")
-    try:
-        if path.exists() and not path.is_file():
-            raise NotOurFile(f"{path} is not a regular file; choose another path.")
-        with path.open("rb") as file:
-            head = file.read(100)
-    except FileNotFoundError:
+    if not path.exists() or (path.is_file() and path.stat().st_size == 0):
         return True
-    except OSError as error:
-        raise StoreError(f"{path} cannot be read: {error.strerror}.") from error
-    if not head:
-        return True
-    if not head.startswith(_MAGIC):
-        raise NotOurFile(f"{path} is not a SQLite database; choose another path.")
-    if int.from_bytes(head[68:72], "big") != APPLICATION_ID:
+    if not path.is_file():
+        raise NotOurFile(f"{path} is not a regular file; choose another path.")
+    # Through SQLite and not with `open`, whose closing would drop the locks of another store of this process.
+    with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro&immutable=1", uri=True)) as connection:
+        try:
+            (mark,) = connection.execute("PRAGMA application_id").fetchone()
+        except sqlite3.DatabaseError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_NOTADB:
+                raise
+            raise NotOurFile(f"{path} is not a SQLite database; choose another path.") from error
+    if mark != APPLICATION_ID:
         raise NotOurFile(f"{path} is a SQLite database of another program; choose another path.")
     return False
 
@@ -103,6 +102,7 @@ def connect(path: Path, synchronous: Synchronous, *, create: bool = False) -> sq
 def _mark(connection: sqlite3.Connection) -> None:
     # Before the switch to WAL: our mark must be in the file itself, not in its log.
     connection.execute(f"PRAGMA page_size = {_PAGE_BYTES}").close()
+    connection.execute("PRAGMA auto_vacuum = NONE").close()
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}").close()
     mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
     if mode != "wal":

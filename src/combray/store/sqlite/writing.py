@@ -85,9 +85,14 @@ def insert_vectors(
     connection: sqlite3.Connection, space: int, vectors: Iterable[tuple[int, VectorRow]]
 ) -> int:
     """Insert vectors of (doc, row) where there are none yet; returns how many."""
+    numbered = [(space << SHIFT | doc & LAST, row) for doc, row in vectors]
     cursor = connection.executemany(
-        "INSERT INTO vector VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-        ((space << SHIFT | doc & LAST, row.vector, row.tokens) for doc, row in vectors),
+        "INSERT INTO vector VALUES (?, ?) ON CONFLICT DO NOTHING",
+        ((id_, row.vector) for id_, row in numbered),
+    )
+    connection.executemany(
+        "INSERT INTO vector_tokens VALUES (?, ?) ON CONFLICT DO NOTHING",
+        ((id_, row.tokens) for id_, row in numbered),
     )
     return max(cursor.rowcount, 0)
 

@@ -117,9 +117,14 @@ CREATE TABLE space (
 ) STRICT;
 
 CREATE TABLE vector (
-  id     INTEGER PRIMARY KEY,
-  v      BLOB NOT NULL,                      -- float16, little-endian
-  tokens BLOB NOT NULL                       -- packed sign bits, row after row
+  id INTEGER PRIMARY KEY,
+  v  BLOB NOT NULL                           -- float16, little-endian
+) STRICT;
+
+-- Apart from `vector`, since rows of both together would leave half of each page empty.
+CREATE TABLE vector_tokens (
+  id   INTEGER PRIMARY KEY,
+  bits BLOB NOT NULL                         -- packed sign bits, row after row; may be empty
 ) STRICT;
 
 -- Deletions that are committed, but whose bytes may still be in the file or its log.
