@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import datetime
 from time import perf_counter
 
@@ -191,30 +191,31 @@ def _wanted(rows: NDArray[np.int64], view: BankView) -> set[int]:
 
 
 def _hits(ranking: Ranking, links: Links) -> tuple[Hit, ...]:
+    channels = _by_hit(ranking.channels)
+    contributions = _by_hit(ranking.contributions)
     hits: list[Hit] = []
-    for i, row in enumerate(ranking.rows.tolist()):
+    for i, (row, score) in enumerate(
+        zip(ranking.rows.tolist(), ranking.scores.tolist(), strict=True)
+    ):
         turn = links.turn(row)
         if turn is None:
             continue
-        contributions = {
-            name: float(values[i]) for name, values in ranking.contributions.items() if values[i]
-        }
         hits.append(
             Hit(
                 turn=turn,
                 rank=len(hits) + 1,
-                score=float(ranking.scores[i]),
-                channels={name: float(values[i]) for name, values in ranking.channels.items()},
-                contributions=contributions,
-                why=_why(contributions),
+                score=score,
+                channels=channels[i] if channels else {},
+                contributions=contributions[i] if contributions else {},
             )
         )
     return tuple(hits)
 
 
-def _why(contributions: Mapping[str, float]) -> str:
-    best = sorted((item for item in contributions.items() if item[1] > 0), key=lambda x: -x[1])
-    return ", ".join(f"{name} {value:+.2f}" for name, value in best[:3])
+def _by_hit(columns: Mapping[str, NDArray[np.float64]]) -> list[dict[str, float]]:
+    """Columns as one mapping a hit."""
+    rows = zip(*(values.tolist() for values in columns.values()), strict=True)
+    return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
 def _reason(found: Found, threshold: float) -> str:
@@ -231,6 +232,6 @@ def _reason(found: Found, threshold: float) -> str:
 
 
 def _params(params: object) -> Mapping[str, object]:
-    from dataclasses import asdict, is_dataclass
-
-    return asdict(params) if is_dataclass(params) and not isinstance(params, type) else {}
+    if not is_dataclass(params):
+        return {}
+    return {field.name: getattr(params, field.name) for field in fields(params)}

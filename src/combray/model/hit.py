@@ -19,7 +19,6 @@ class Hit:
         score: the method's, higher is better.
         channels: raw score of each channel that had something to say.
         contributions: each channel's share of `score`; they add up to it.
-        why: one short sentence for a person.
     """
 
     turn: Turn
@@ -27,7 +26,13 @@ class Hit:
     score: float
     channels: Mapping[str, float] = field(default_factory=dict)
     contributions: Mapping[str, float] = field(default_factory=dict)
-    why: str = ""
+
+    @property
+    def why(self) -> str:
+        """The channels that spoke most for it, such as ``late +3.10, lexical +1.20``."""
+        spoke = [item for item in self.contributions.items() if item[1] > 0]
+        best = sorted(spoke, key=lambda item: -item[1])[:3]
+        return ", ".join(f"{name} {share:+.2f}" for name, share in best)
 
 
 class Part(StrEnum):

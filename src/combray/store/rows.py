@@ -82,8 +82,8 @@ def turn_of(row: Sequence[Any]) -> Turn:
         caption=row[9],
         client_id=row[10],
         content=row[11],
-        metadata=json.loads(row[12]),
-        tags=tuple(json.loads(row[13])),
+        metadata=json.loads(row[12]) if row[12] != "{}" else {},
+        tags=tuple(json.loads(row[13])) if row[13] != "[]" else (),
         expires_at=_time(row[14], row[15]),
         stored_at=from_stored(row[16]),
     )
