@@ -126,6 +126,21 @@ def test_an_expired_turn_is_not_recalled(hashed, clock):
     assert not bank.recall("door code", abstain=False).hits
 
 
+def test_an_expired_neighbour_is_not_packed_as_context(hashed, clock):
+    bank = hashed.create_bank("b")
+    soon = clock.now + timedelta(minutes=5)
+    bank.remember(
+        [
+            TurnDraft(text="Which colour shall we take?", speaker="Ada", expires_at=soon),
+            TurnDraft(text="The pale green.", speaker="Tom"),
+        ],
+        session="s",
+    )
+    assert len(bank.recall("pale green", abstain=False).items) == 2
+    clock.now += timedelta(minutes=6)
+    assert len(bank.recall("pale green", abstain=False).items) == 1
+
+
 def test_what_is_forgotten_is_not_recalled(bank):
     (hit, *_) = bank.recall("Mira harbour hospital", abstain=False).hits
     receipt = bank.forget(turns=[hit.turn.id])

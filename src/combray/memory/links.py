@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from combray.index.view import BankView
+from combray.methods.base import Evidence
 from combray.model import Turn
 from combray.store.base import Store
 
 
 class Links:
-    """Reads turns by row, several at a time, and keeps them for one recall."""
+    """Reads turns by row, several at a time, and keeps them for one recall.
 
-    def __init__(self, store: Store, view: BankView) -> None:
+    A neighbour that the query may not see (expired, or outside its filters) is no neighbour.
+    """
+
+    def __init__(self, store: Store, evidence: Evidence) -> None:
         self._store = store
-        self._view = view
+        self._view = evidence.view
+        self._allowed = evidence.allowed
         self._turns: dict[int, Turn] = {}
         self._rows: dict[str, int] = {}
 
@@ -36,8 +40,12 @@ class Links:
 
     def previous(self, turn: Turn) -> Turn | None:
         """The turn before it in its session."""
-        return self.turn(int(self._view.previous[self._rows[turn.id]]))
+        return self._neighbour(int(self._view.previous[self._rows[turn.id]]))
 
     def next(self, turn: Turn) -> Turn | None:
         """The turn after it in its session."""
-        return self.turn(int(self._view.next[self._rows[turn.id]]))
+        return self._neighbour(int(self._view.next[self._rows[turn.id]]))
+
+    def _neighbour(self, row: int) -> Turn | None:
+        seen = row >= 0 and (self._allowed is None or bool(self._allowed[row]))
+        return self.turn(row) if seen else None

@@ -24,6 +24,8 @@ from combray.pack import Packed, pack
 MAX_QUERY_CHARS = 20_000
 """Longest query, in characters; far above any question."""
 
+LEXICAL_NOTE = "no vectors: recall is lexical (see `combray doctor`)"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
@@ -66,23 +68,33 @@ class Found:
     notes: tuple[str, ...]
 
 
-def find(parts: Parts, bank: str, request: Request, stages: Stages) -> Found:
-    """Rank the turns of the bank for the request, and read them."""
+def prepared(parts: Parts, bank: str, request: Request, stages: Stages) -> tuple[Query, Evidence]:
+    """The query, analysed and embedded, and the bank as a method sees it."""
     with stages.stage("view"):
         view = parts.views.view(bank)
-    query, notes = _query(parts, bank, request, view, stages)
-    with stages.stage("rank"):
+    query = _query(parts, bank, request, view, stages)
+    with stages.stage("filter"):
         evidence = Evidence(
             view=view,
             read=lambda kind, terms: parts.store.postings(bank, kind, terms),
             allowed=_allowed(parts, query, view),
         )
+    return query, evidence
+
+
+def find(parts: Parts, bank: str, request: Request, stages: Stages) -> Found:
+    """Rank the turns of the bank for the request, and read them."""
+    query, evidence = prepared(parts, bank, request, stages)
+    with stages.stage("rank"):
         ranking = request.method.rank(query, evidence)
     with stages.stage("read"):
-        links = Links(parts.store, view)
-        links.read(_wanted(ranking.rows, view))
+        links = Links(parts.store, evidence)
+        links.read(_wanted(ranking.rows, evidence.view))
         hits = _hits(ranking, links)
-    return Found(query=query, ranking=ranking, hits=hits, view=view, links=links, notes=notes)
+    notes = () if query.vector is not None else (LEXICAL_NOTE,)
+    return Found(
+        query=query, ranking=ranking, hits=hits, view=evidence.view, links=links, notes=notes
+    )
 
 
 def recall(parts: Parts, bank: str, request: Request) -> Recall:
@@ -129,9 +141,7 @@ def recall(parts: Parts, bank: str, request: Request) -> Recall:
     )
 
 
-def _query(
-    parts: Parts, name: str, request: Request, view: BankView, stages: Stages
-) -> tuple[Query, tuple[str, ...]]:
+def _query(parts: Parts, name: str, request: Request, view: BankView, stages: Stages) -> Query:
     text = storable(request.text) if isinstance(request.text, str) else ""
     if not text.strip():
         raise InvalidInput("the query is empty: ask for something.")
@@ -145,17 +155,14 @@ def _query(
         analysis = parts.analyser_for(bank).analyse_query(text, now, people)
     vector = tokens = None
     words: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
     with stages.stage("embed"):
         embedder = parts.embedder_for(bank)
-        if embedder is None:
-            notes = ("no vectors: recall is lexical (see `combray doctor`)",)
-        else:
+        if embedder is not None:
             embedded = embedder.embed([text])
             vector = embedded.vectors[0]
             if embedded.tokens is not None and embedded.words is not None:
                 tokens, words = embedded.tokens[0], embedded.words[0]
-    query = Query(
+    return Query(
         text=text,
         analysis=analysis,
         vector=vector,
@@ -168,7 +175,6 @@ def _query(
         now=now,
         filters=request.filters,
     )
-    return query, notes
 
 
 def _allowed(parts: Parts, query: Query, view: BankView) -> NDArray[np.bool_] | None:
