@@ -38,7 +38,18 @@ def test_no_database_is_a_warning_that_makes_none(cli, database):
     done = cli("doctor")
     assert done.code == 0
     assert "no database" in done.out
+    assert "Embedder: hash." in done.out
     assert not database.exists()
+
+
+def test_before_the_first_turn_missing_weights_are_a_warning(cli, monkeypatch, tmp_path):
+    monkeypatch.setenv("COMBRAY_EMBEDDER", "auto")
+    monkeypatch.setenv("COMBRAY_MODELS", str(tmp_path / "none"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "hub"))
+    done = cli("doctor", "--json")
+    assert done.code == 0
+    assert "combray models fetch" in {finding["remedy"] for finding in findings(done)}
 
 
 def test_a_file_that_is_not_ours_is_a_finding(cli, database):

@@ -163,3 +163,20 @@ def test_a_bank_with_more_sessions_than_a_page_is_exported_whole(cli, tmp_path, 
     assert cli("export", "mira").out.count('{"turn"') == 130
     assert cli("forget", "mira", "--session", "s99", "--yes").code == 0
     assert cli("export", "mira").out.count('{"turn"') == 129
+
+
+def test_a_gap_that_forgetting_left_closes_up_when_a_bank_is_restored(cli, tmp_path):
+    for name in "abc":
+        cli("remember", "mira", f"Turn {name}.", "--id", name, "--session", "s")
+    middle = json.loads(cli("export", "mira").out.splitlines()[3])["turn"]["id"]
+    cli("forget", "mira", "--turn", middle, "--yes")
+    path = tmp_path / "mira.jsonl"
+    cli("export", "mira", str(path))
+    assert [turn["position"] for turn in turns(path.read_text("utf-8"))] == [0, 2]
+    cli("import", "copy", str(path))
+    assert [turn["position"] for turn in turns(cli("export", "copy").out)] == [0, 1]
+
+
+def turns(export):
+    rows = [json.loads(line) for line in export.splitlines()]
+    return [row["turn"] for row in rows if "turn" in row]

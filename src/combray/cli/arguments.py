@@ -124,9 +124,16 @@ def standard_input() -> str:
     """All of standard input as one text, without the line feed that a shell puts at its end.
 
     Raises:
-        InvalidInput: it is not UTF-8.
+        InvalidInput: it is not UTF-8, or closed.
     """
+    if sys.stdin is None:
+        raise InvalidInput("standard input is closed: give the text as an argument.")
     try:
         return sys.stdin.buffer.read().decode("utf-8").removesuffix("\n").removesuffix("\r")
     except UnicodeDecodeError as error:
         raise InvalidInput(f"standard input is not UTF-8 at byte {error.start}.") from error
+
+
+def asks_a_person() -> bool:
+    """Whether standard input is a terminal, so that somebody may answer."""
+    return sys.stdin is not None and sys.stdin.isatty()

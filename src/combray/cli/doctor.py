@@ -17,7 +17,7 @@ from combray.cli.config import unknown_variables
 from combray.cli.invocation import IN_MEMORY, Invocation
 from combray.cli.screen import count
 from combray.cli.shapes import plain
-from combray.errors import StoreError
+from combray.errors import StoreError, WeightsUnavailable
 from combray.store.base import Finding
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ def _database(call: Invocation, bank: str | None, *, fix: bool) -> Iterator[Find
     if not call.database_exists:
         what = f"There is no database at {call.database} yet."
         yield Finding(severity="warning", what=what, remedy="combray remember")
+        yield _weights(call)
         return
     try:
         with call.memory() as memory:
@@ -74,6 +75,20 @@ def _database(call: Invocation, bank: str | None, *, fix: bool) -> Iterator[Find
             yield from memory.check(bank)
     except StoreError as error:
         yield Finding(severity="error", what=str(error))
+
+
+def _weights(call: Invocation) -> Finding:
+    """Whether the default model is here; where there is a database, its own check says it."""
+    from combray.embed.weights import locate
+
+    settings = call.settings
+    if settings.embedder not in {"auto", "minilm"}:
+        return Finding(severity="ok", what=f"Embedder: {settings.embedder}.")
+    try:
+        folder = locate(models=Path(settings.models) if settings.models else None)
+    except WeightsUnavailable as error:
+        return Finding(severity="warning", what=str(error), remedy="combray models fetch")
+    return Finding(severity="ok", what=f"The encoder's weights are in {folder}.")
 
 
 def _fixed(memory: Memory, bank: str | None) -> Iterator[Finding]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _SNIPPET = 88
+_CUTS = 5
+"""Turns that were left out are shown up to this many."""
 
 _CUT = {
     "budget": "no room left in the budget",
@@ -57,6 +59,9 @@ def explain(
     since: Since = None,
     until: Until = None,
     no_abstain: NoAbstain = False,
+    all: Annotated[
+        bool, typer.Option("--all", help="Show every turn that was left out, not only the first.")
+    ] = False,
 ) -> None:
     """Show why a recall finds what it finds.
 
@@ -87,17 +92,22 @@ def explain(
     if call.screen.json:
         call.screen.value(explain_fields(found))
     else:
-        _show(call.screen, found)
+        _show(call.screen, found, all_cuts=all)
 
 
-def _show(screen: Screen, found: Recall) -> None:
+def _show(screen: Screen, found: Recall, *, all_cuts: bool) -> None:
     console = screen.console()
     trace = found.trace
     _heading(console, found.query, summary(found))
     cited = {item.turn.id: item.cite for item in found.items}
     cut = {one.hit.turn.id: _CUT.get(one.reason, one.reason) for one in trace.cut}
+    left = 0
     for hit in found.hits:
-        _hit(console, hit, cited.get(hit.turn.id), cut.get(hit.turn.id, ""))
+        left += hit.turn.id not in cited
+        if hit.turn.id in cited or all_cuts or left <= _CUTS:
+            _hit(console, hit, cited.get(hit.turn.id), cut.get(hit.turn.id, ""))
+    if left > _CUTS and not all_cuts:
+        _line(console, "left out", f"{left - _CUTS:,} more turns; --all shows them")
     _line(console, "support", f"{found.support:.3f}, abstains below {trace.threshold:.3f}")
     _line(console, "signals", _numbers(trace.signals))
     _line(console, "weights", _numbers(trace.channels))
@@ -115,17 +125,22 @@ def _heading(console: Console, query: str, line: str) -> None:
 
 
 def _hit(console: Console, hit: Hit, cite: int | None, cut: str) -> None:
+    from rich.padding import Padding
     from rich.text import Text
 
-    place = f"[{cite}]" if cite is not None else "  - "
+    place = f"[{cite}]" if cite is not None else "-"
     turn = hit.turn
     said = f"{turn.speaker} · {turn.said_at:%Y-%m-%d %H:%M} · {turn.session} #{turn.position}"
     head = f"{hit.rank:>3}. {place:<4} {hit.score:8.3f}  "
     console.print(Text.assemble((head, "bold"), visible(said)))
-    console.print(Text(f"     {visible(clipped(turn.spoken, _SNIPPET))}"))
-    for line in [_channels(hit), f"left out: {cut}" if cut else ""]:
+    lines = [
+        (clipped(turn.spoken, _SNIPPET), ""),
+        (_channels(hit), "dim"),
+        (f"left out: {cut}" if cut else "", "yellow"),
+    ]
+    for line, style in lines:
         if line:
-            console.print(Text(f"     {visible(line)}", style="dim"))
+            console.print(Padding(Text(visible(line), style=style), (0, 0, 0, 5), expand=False))
     console.print()
 
 

@@ -32,8 +32,9 @@ def export(
 ) -> None:
     """Write a bank as a file that loses nothing.
 
-    All turns as JSON Lines, with ids, times and metadata; `combray import` brings them back as they were. A file of
-    that name is replaced, once the new one is whole.
+    All turns as JSON Lines, with ids, times and metadata; `combray import` brings them back as they were;
+    only gaps that forgetting left in the positions close up. A file of that name is replaced, once the new one is
+    whole.
     """
     call = Invocation.of(context)
     if file == "-" and call.screen.json:

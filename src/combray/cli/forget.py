@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from combray.cli.arguments import BankName
+from combray.cli.arguments import BankName, asks_a_person
 from combray.cli.invocation import Invocation
-from combray.cli.screen import clipped, count, visible
+from combray.cli.screen import clipped, count
 from combray.errors import InvalidInput, NotFound
 from combray.model import Session, Turn
 
@@ -102,11 +101,11 @@ def _session(bank: BankMemory, name: str) -> Session:
 
 
 def _confirmed() -> bool:
-    if not sys.stdin.isatty():
+    if not asks_a_person():
         raise InvalidInput(
             "nobody can be asked here, and nothing was deleted: add --yes to delete."
         )
-    return typer.confirm(visible("Delete for good?"), default=False, err=True)
+    return typer.confirm("Delete for good?", default=False, err=True)
 
 
 def _delete(memory: Memory, bank: BankMemory, target: _Target) -> ForgetReceipt:

@@ -22,7 +22,7 @@ import typer
 
 from combray.cli.invocation import Invocation
 from combray.cli.screen import Advance, count
-from combray.errors import NotFound
+from combray.errors import InvalidInput, NotFound
 from combray.importers import combray_jsonl, detect, locomo, read
 from combray.model import Session, Turn
 
@@ -248,6 +248,8 @@ def _as_path(name: str) -> Iterator[Path]:
     if name != "-":
         yield Path(name).expanduser()
         return
+    if sys.stdin is None:
+        raise InvalidInput("standard input is closed: name a file.")
     with tempfile.TemporaryDirectory(prefix="combray-") as folder:
         path = Path(folder) / "stdin"
         with path.open("wb") as out:

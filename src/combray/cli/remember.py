@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from combray.cli.arguments import BankName, standard_input
+from combray.cli.arguments import BankName, asks_a_person, standard_input
 from combray.cli.invocation import Invocation
 from combray.cli.loading import Request, load, opened_bank
 from combray.cli.shapes import plain
@@ -106,7 +105,7 @@ def _said(text: str | None, caption: str | None) -> str:
         return text
     if text is None and caption is not None:
         return ""
-    if text is None and sys.stdin.isatty():
+    if text is None and asks_a_person():
         raise typer.BadParameter(
             "give the text, --file, or pipe it into standard input.", param_hint="TEXT"
         )

@@ -13,7 +13,8 @@ import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from io import TextIOWrapper
-from typing import Any
+from pathlib import Path
+from typing import Any, TextIO
 
 import typer
 
@@ -27,6 +28,9 @@ BUG = 70
 SYSTEM = 74
 INTERRUPTED = 130
 PIPE_CLOSED = 141
+
+# typer gives no name to the base of its usage errors that all of its versions share.
+_UsageError: Any = typer.BadParameter.__base__
 
 _FLAGS = frozenset({"--json", "--quiet", "--traceback"})
 
@@ -50,6 +54,8 @@ class Failure:
 
 def main() -> None:
     """Run the command line of this process."""
+    sys.stdout = sys.stdout or _nowhere()
+    sys.stderr = sys.stderr or _nowhere()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -111,7 +117,7 @@ def failure_of(error: Exception) -> Failure:
     if isinstance(error, CombrayError):
         facts = plain({key: value for key, value in vars(error).items() if key[0] != "_"})
         return Failure(code=error.code, message=str(error), exit_code=error.exit_code, facts=facts)
-    if isinstance(error, typer.TyperException):
+    if isinstance(error, _UsageError):
         message = error.format_message().rstrip(".") + "."
         command = getattr(getattr(error, "ctx", None), "command_path", "combray")
         return Failure(
@@ -143,6 +149,11 @@ def _said(screen: Screen, failure: Failure) -> int:
     except BrokenPipeError:
         return _pipe_closed()
     return failure.exit_code
+
+
+def _nowhere() -> TextIO:
+    """Stands in for a stream that the caller has closed."""
+    return Path(os.devnull).open("w", encoding="utf-8")
 
 
 def _pipe_closed() -> int:
