@@ -1,5 +1,7 @@
 import csv
 import json
+from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -8,6 +10,7 @@ from combray.errors import ConfigError, InvalidInput, NotFound
 from combray.eval import Setup, datasets, run_locomo, run_longmemeval_pool, run_realmem
 from combray.eval.datasets import BankData, Dataset, Question
 from combray.eval.experiment import Asker, chosen, distinct, written
+from combray.eval.locomo import params_of
 from combray.importers import ImportedSession
 from combray.model import Session, TurnDraft
 
@@ -195,6 +198,20 @@ def test_an_unknown_method_or_none_is_an_error(small_pool):
         run_locomo("best", setup=Setup(data=small_pool))
     with pytest.raises(InvalidInput, match="at least one"):
         distinct([])
+
+
+def test_settings_become_plain_json():
+    @dataclass(frozen=True)
+    class Params:
+        off: frozenset[str] = frozenset({"late", "dense"})
+        band: tuple[int, int] = (2, 10)
+        path: Path = Path("x")
+
+    class Odd:
+        name = "odd"
+        params = Params()
+
+    assert params_of(Odd()) == {"off": ["dense", "late"], "band": [2, 10], "path": "x"}
 
 
 def test_a_method_named_twice_runs_once():

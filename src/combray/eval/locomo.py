@@ -68,12 +68,16 @@ def run_locomo(
 
 
 def params_of(method: Method) -> dict[str, Any]:
-    """The method's settings as JSON; what JSON lacks becomes text."""
+    """The method's settings as JSON; a set becomes a sorted list, anything else that JSON lacks text."""
     params = method.params
     if not is_dataclass(params) or isinstance(params, type):
         return {}
-    plain: dict[str, Any] = json.loads(json.dumps(asdict(params), default=str))
+    plain: dict[str, Any] = json.loads(json.dumps(asdict(params), default=_as_json))
     return plain
+
+
+def _as_json(value: object) -> list[str] | str:
+    return sorted(map(str, value)) if isinstance(value, set | frozenset) else str(value)
 
 
 def measures(question: Question, asked: Asked) -> dict[str, float]:
