@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _SNIPPET = 88
-_CUTS = 5
-"""Turns that were left out are shown up to this many."""
+_SHOWN = 10
+"""Turns that are shown where not all are asked for."""
 
 _CUT = {
     "budget": "no room left in the budget",
@@ -60,13 +60,14 @@ def explain(
     until: Until = None,
     no_abstain: NoAbstain = False,
     all: Annotated[
-        bool, typer.Option("--all", help="Show every turn that was left out, not only the first.")
+        bool, typer.Option("--all", help="Show every ranked turn, not only the first ten.")
     ] = False,
 ) -> None:
     """Show why a recall finds what it finds.
 
-    Every ranked turn with its score, what each channel saw in it and added to it, which turns were left out of the
-    pack and why, the signals behind the support, and the time each stage took.
+    The ranked turns with their scores, what each channel added to them (first line) and what it saw in them (second
+    line), which turns were left out of the pack and why, the signals behind the support, and the time each stage
+    took.
     """
     call = Invocation.of(context)
     with call.memory() as memory:
@@ -92,26 +93,23 @@ def explain(
     if call.screen.json:
         call.screen.value(explain_fields(found))
     else:
-        _show(call.screen, found, all_cuts=all)
+        _show(call.screen, found, n=None if all else _SHOWN)
 
 
-def _show(screen: Screen, found: Recall, *, all_cuts: bool) -> None:
+def _show(screen: Screen, found: Recall, *, n: int | None) -> None:
     console = screen.console()
     trace = found.trace
     _heading(console, found.query, summary(found))
     cited = {item.turn.id: item.cite for item in found.items}
     cut = {one.hit.turn.id: _CUT.get(one.reason, one.reason) for one in trace.cut}
-    left = 0
-    for hit in found.hits:
-        left += hit.turn.id not in cited
-        if hit.turn.id in cited or all_cuts or left <= _CUTS:
-            _hit(console, hit, cited.get(hit.turn.id), cut.get(hit.turn.id, ""))
-    if left > _CUTS and not all_cuts:
-        _line(console, "left out", f"{left - _CUTS:,} more turns; --all shows them")
+    for hit in found.hits[:n]:
+        _hit(console, hit, cited.get(hit.turn.id), cut.get(hit.turn.id, ""))
+    if n is not None and len(found.hits) > n:
+        _line(console, "ranked", f"{len(found.hits) - n:,} more turns; --all shows them")
     _line(console, "support", f"{found.support:.3f}, abstains below {trace.threshold:.3f}")
     _line(console, "signals", _numbers(trace.signals))
     _line(console, "weights", _numbers(trace.channels))
-    _line(console, "milliseconds", _numbers(trace.timings_ms, places=1))
+    _line(console, "milliseconds", _numbers(trace.timings_ms, "{:.1f}"))
     for note in trace.notes:
         _line(console, "note", note)
 
@@ -135,24 +133,14 @@ def _hit(console: Console, hit: Hit, cite: int | None, cut: str) -> None:
     console.print(Text.assemble((head, "bold"), visible(said)))
     lines = [
         (clipped(turn.spoken, _SNIPPET), ""),
-        (_channels(hit), "dim"),
+        (_numbers(hit.contributions, "{:+.3f}"), "green"),
+        (_numbers(hit.channels, "{:.3g}"), "dim"),
         (f"left out: {cut}" if cut else "", "yellow"),
     ]
     for line, style in lines:
         if line:
             console.print(Padding(Text(visible(line), style=style), (0, 0, 0, 5), expand=False))
     console.print()
-
-
-def _channels(hit: Hit) -> str:
-    """Each channel's raw score, and in brackets what it added."""
-    names = dict.fromkeys([*hit.contributions, *hit.channels])
-    parts = []
-    for name in sorted(names, key=lambda name: -abs(hit.contributions.get(name, 0.0))):
-        raw = f" {hit.channels[name]:.3g}" if name in hit.channels else ""
-        added = f" ({hit.contributions[name]:+.3f})" if name in hit.contributions else ""
-        parts.append(f"{name}{raw}{added}")
-    return " · ".join(parts)
 
 
 def _line(console: Console, name: str, value: str) -> None:
@@ -162,5 +150,7 @@ def _line(console: Console, name: str, value: str) -> None:
         console.print(Text.assemble((f"{name:<13}", "bold"), visible(value)))
 
 
-def _numbers(values: Mapping[str, float], places: int = 3) -> str:
-    return " · ".join(f"{name} {value:.{places}f}" for name, value in values.items())
+def _numbers(values: Mapping[str, float], form: str = "{:.3f}") -> str:
+    """Names with their numbers, the largest first; zeros say nothing."""
+    ordered = sorted(values.items(), key=lambda pair: -abs(pair[1]))
+    return " · ".join(f"{name} {form.format(value)}" for name, value in ordered if value)
