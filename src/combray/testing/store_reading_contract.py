@@ -368,6 +368,17 @@ class StoreReadingContract:
         assert len(alpha.postings("alpha", "term", ["one2"]).doc) == 0
         assert alpha.check()[0].severity == "ok"
 
+    def test_another_banks_documents_take_no_vectors_and_no_analysis(self, alpha: Store) -> None:
+        alpha.create_bank(new_bank("beta"))
+        self.say(alpha, "secret", bank="beta")
+        ((doc, turn),) = alpha.scan("beta")
+        assert alpha.put_vectors("alpha", "m:1", DIMENSION, {doc: vector_row(1)}) == 0
+        alpha.replace_analysis("alpha", "words:1", {doc: analysed(turn, suffix="2")}, final=False)
+        assert len(alpha.vectors("alpha", "m:1").doc) == 0
+        for bank in ("alpha", "beta"):
+            assert len(alpha.postings(bank, "term", ["secret2"]).doc) == 0
+        assert {finding.severity for finding in alpha.check()} <= {"ok", "warning"}
+
     def test_another_analyser_is_gathered_beside_and_switched_at_once(self, alpha: Store) -> None:
         self.say(alpha, "one two", "Who?")
         rows = self.reread(alpha, alpha.missing_analysis("alpha", "words:2", limit=9))
