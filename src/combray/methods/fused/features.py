@@ -109,7 +109,7 @@ def first_features(query: Query, evidence: Evidence, raw: Signals, params: Fused
         "speaker": spoken_by(query.text, view),
         "time": in_time(query.analysis.spans, view.columns.said_at),
         "question": (view.columns.question & _by_people(view)).astype(np.float64),
-        "recency": _recency(query, view),
+        "recency": _recency(query, evidence),
     }
 
 
@@ -177,12 +177,18 @@ def _by_people(view: BankView) -> NDArray[np.bool_]:
     return named[view.columns.speaker] if len(named) else np.zeros(view.n, dtype=np.bool_)
 
 
-def _recency(query: Query, view: BankView) -> NDArray[np.float64]:
-    """How recent the session is, for a query that continues a dialogue; shape (n,)."""
+def _recency(query: Query, evidence: Evidence) -> NDArray[np.float64]:
+    """How recent the session is, for a query that continues a dialogue; shape (n,).
+
+    Sessions are counted back from the last one that the query may see.
+    """
+    view = evidence.view
     if not is_message(query.text) or not view.n:
         return np.zeros(view.n)
     last = np.full(view.n_sessions, np.iinfo(np.int64).min)
-    np.maximum.at(last, view.session, view.columns.said_at)
+    seen = slice(None) if evidence.allowed is None else evidence.allowed
+    np.maximum.at(last, view.session[seen], view.columns.said_at[seen])
     ago = np.empty(view.n_sessions)
-    ago[np.argsort(-last, kind="stable")] = np.arange(view.n_sessions)
+    newest_first = np.lexsort((np.arange(view.n_sessions), last))[::-1]
+    ago[newest_first] = np.arange(view.n_sessions)
     return np.exp(-ago / _SESSIONS_AGO)[view.session]
