@@ -12,6 +12,8 @@ from combray.model.turn import ROLE_NAMES
 from combray.store.base import TurnRow, VectorRow
 from combray.text.base import Analyser
 
+_SLICE = 256
+
 
 def passage(turn: Turn) -> str:
     """The text that is embedded for a turn: who said it, what was said, what was shown.
@@ -30,7 +32,7 @@ def to_rows(turns: Sequence[Turn], analyser: Analyser, embedder: Embedder | None
     )
     vectors: Sequence[VectorRow | None] = [None] * len(turns)
     if embedder is not None:
-        vectors = vector_rows(embedder.embed([passage(turn) for turn in turns]))
+        vectors = embedded(turns, embedder)
     return [
         _row(turn, analysis, vector)
         for turn, analysis, vector in zip(turns, analyses, vectors, strict=True)
@@ -40,6 +42,15 @@ def to_rows(turns: Sequence[Turn], analyser: Analyser, embedder: Embedder | None
 def analysed_text(turn: Turn) -> str:
     """What postings are made of: text and caption."""
     return f"{turn.text}\n{turn.caption}" if turn.caption else turn.text
+
+
+def embedded(turns: Sequence[Turn], embedder: Embedder) -> list[VectorRow]:
+    """The vectors of the turns; a slice at a time, since token vectors in float take 46 KB a turn."""
+    rows: list[VectorRow] = []
+    for start in range(0, len(turns), _SLICE):
+        texts = [passage(turn) for turn in turns[start : start + _SLICE]]
+        rows += vector_rows(embedder.embed(texts))
+    return rows
 
 
 def vector_rows(embeddings: Embeddings) -> list[VectorRow]:

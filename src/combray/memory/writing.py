@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from combray.embed.base import Embedder
-from combray.errors import Conflict, InvalidInput
+from combray.errors import Conflict, EmbedderMismatch, InvalidInput
 from combray.memory.drafts import (
     DraftLike,
     Moment,
@@ -19,7 +19,7 @@ from combray.memory.drafts import (
     to_turns,
 )
 from combray.memory.parts import Parts
-from combray.memory.rows import passage, to_rows, vector_rows
+from combray.memory.rows import embedded, to_rows
 from combray.model import Bank, Session, Turn, TurnDraft
 from combray.store.base import PutReceipt, SessionState
 from combray.text.base import Analyser
@@ -124,7 +124,21 @@ def put_turns(
         receipt = PutReceipt(ids=(), stored=(), known=(), revision=revision)
     else:
         rows = to_rows(fresh, parts.analyser_for(bank), embedder)
-        receipt = parts.store.put(bank.name, session, rows, if_session_turns=if_session_turns)
+        try:
+            receipt = parts.store.put(
+                bank.name,
+                session,
+                rows,
+                if_session_turns=if_session_turns,
+                embedder=bank.embedder,
+                analyser=bank.analyser,
+            )
+        except (EmbedderMismatch, Conflict):
+            now = parts.store.bank(bank.name)
+            if (now.embedder, now.analyser) == (bank.embedder, bank.analyser):
+                raise
+            # A reindex has switched the bank since the rows were made: make them anew.
+            return put_turns(parts, now, session, turns, if_session_turns=if_session_turns)
     stored = set(receipt.stored)
     return Remembered(
         ids=tuple(ids),
@@ -169,7 +183,7 @@ def add_vectors(parts: Parts, bank: Bank, embedder: Embedder) -> int:
     while True:
         missing = parts.store.missing_vectors(bank.name, embedder.id, limit=_BATCH)
         if missing:
-            rows = vector_rows(embedder.embed([passage(turn) for _, turn in missing]))
+            rows = embedded([turn for _, turn in missing], embedder)
             docs = [doc for doc, _ in missing]
             n += parts.store.put_vectors(
                 bank.name, embedder.id, embedder.dimension, dict(zip(docs, rows, strict=True))
@@ -183,17 +197,18 @@ def add_vectors(parts: Parts, bank: Bank, embedder: Embedder) -> int:
 
 
 def analyse_again(parts: Parts, bank: Bank, analyser: Analyser) -> int:
-    """Replace the postings of every turn by those of the analyser."""
-    n = after = 0
+    """Replace the postings of every turn by those of the analyser, then use it for the bank."""
+    n = 0
     while True:
-        batch = parts.store.scan(bank.name, after=after, limit=_BATCH)
+        batch = parts.store.missing_analysis(bank.name, analyser.id, limit=_BATCH)
         rows = to_rows([turn for _, turn in batch], analyser, None)
         docs = [doc for doc, _ in batch]
-        final = len(batch) < _BATCH
-        parts.store.replace_analysis(
-            bank.name, analyser.id, dict(zip(docs, rows, strict=True)), final=final
-        )
+        try:
+            parts.store.replace_analysis(
+                bank.name, analyser.id, dict(zip(docs, rows, strict=True)), final=not batch
+            )
+        except Conflict:
+            continue  # a turn was stored since the list was read
         n += len(batch)
-        if final:
+        if not batch:
             return n
-        after = docs[-1]
