@@ -1,6 +1,7 @@
 .PHONY: help demo check test docs bench fix
 PYTHON ?= python3
 BIN := .venv/bin
+RESULTS := benchmarks/results
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' Makefile | sed 's/:.*## /\t/'
@@ -19,8 +20,8 @@ demo: .venv/base  ## install into .venv, remember a small conversation, ask it q
 	$(BIN)/combray demo
 
 check: .venv/dev  ## lint, format and types
-	$(BIN)/ruff check src tests benchmarks docs_src
-	$(BIN)/ruff format --check src tests benchmarks docs_src
+	$(BIN)/ruff check src tests benchmarks docs_src tools
+	$(BIN)/ruff format --check src tests benchmarks docs_src tools
 	$(BIN)/mypy
 
 test: check  ## install the development extras and run everything
@@ -28,14 +29,17 @@ test: check  ## install the development extras and run everything
 	$(BIN)/pytest -n 2
 
 docs: .venv/dev  ## rebuild the generated parts of the README and the docs
+	$(BIN)/python tools/examples.py
+	$(BIN)/python -m combray.cli.reference > docs/reference/cli.md
 	$(BIN)/python benchmarks/readme_table.py
 
 bench: .venv/dev  ## measure on the benchmark data (COMBRAY_DATA, or ../shared/data)
-	$(BIN)/combray bench locomo --save benchmarks/results
-	$(BIN)/combray bench realmem --save benchmarks/results
-	$(BIN)/combray bench longmemeval-pool --save benchmarks/results
-	$(BIN)/combray bench speed --save benchmarks/results
+	$(BIN)/combray bench locomo --method fused --method edge --method dense --method late --save $(RESULTS)
+	$(BIN)/combray bench realmem --save $(RESULTS)
+	$(BIN)/combray bench longmemeval-pool --save $(RESULTS)
+	$(BIN)/combray bench speed --save $(RESULTS)
+	$(BIN)/python benchmarks/edge_ladder.py --save $(RESULTS)
 
 fix: .venv/dev  ## format and mend what the linter can
-	$(BIN)/ruff check --fix src tests benchmarks docs_src
-	$(BIN)/ruff format src tests benchmarks docs_src
+	$(BIN)/ruff check --fix src tests benchmarks docs_src tools
+	$(BIN)/ruff format src tests benchmarks docs_src tools

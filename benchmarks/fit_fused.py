@@ -59,7 +59,7 @@ def sample(data: BankData, question: Question, memory: Memory) -> Sample | None:
     if question.before_session is not None:
         filters = Filters(sessions=data.sessions_before(question.before_session))
     params = FusedParams()
-    request = Request(text=question.text, method=Fused(), filters=filters, now=question.asked_at)
+    request = Request(text=question.text, method=Fused(), filters=filters, now=question.asked_at or data.ends_at)
     query, evidence = prepared(memory._parts, data.name, request, Stages())
     view = evidence.view
     raw = signals(query, evidence, params)

@@ -1,11 +1,11 @@
 """Long-term memory for LLM agents that keeps the evidence.
 
-    from combray import Memory
+from combray import Memory
 
-    with Memory.open("memory.db") as memory:
-        bank = memory.bank("mira", create=True)
-        bank.remember("I do night shifts at the harbour hospital.", speaker="Mira")
-        print(bank.recall("Where does Mira work?").text)
+with Memory.open("memory.db") as memory:
+    bank = memory.bank("mira", create=True)
+    bank.remember("I do night shifts at the harbour hospital.", speaker="Mira")
+    print(bank.recall("Where does Mira work?").text)
 """
 
 from combray.errors import CombrayError

@@ -53,7 +53,7 @@ class Settings:
         """Settings from ``COMBRAY_<NAME>`` variables; an empty variable counts as unset.
 
         Raises:
-            ConfigError: a value does not fit, or a ``COMBRAY_…`` variable that no setting has.
+            ConfigError: a value does not fit.
         """
         environment = os.environ if environment is None else environment
         values: dict[str, object] = {}
