@@ -59,12 +59,16 @@ def sample(data: BankData, question: Question, memory: Memory) -> Sample | None:
     if question.before_session is not None:
         filters = Filters(sessions=data.sessions_before(question.before_session))
     params = FusedParams()
-    request = Request(text=question.text, method=Fused(), filters=filters, now=question.asked_at or data.ends_at)
+    request = Request(
+        text=question.text, method=Fused(), filters=filters, now=question.asked_at or data.ends_at
+    )
     query, evidence = prepared(memory._parts, data.name, request, Stages())
     view = evidence.view
     raw = signals(query, evidence, params)
     columns = first_features(query, evidence, raw, params)
-    first = evidence.masked(sum(w * columns[n] for n, w in params.weights.first.items()))
+    first = evidence.masked(
+        sum(w * columns[n] for n, w in params.weights.first.items() if n in columns)
+    )
     gold = gold_rows(question, memory, data.name, view)
     best = np.argsort(-first, kind="stable")[:CANDIDATES]
     rows = np.union1d(

@@ -75,7 +75,7 @@ def test_realmem_has_its_counts_and_every_gold_session_comes_before(benchmark_da
         "Liam_O_Connor": 121,
     }
     assert sum(bank.n_turns for bank in dataset.banks) == 7105
-    assert dataset.notes == {"empty_turns_left_out": 2}
+    assert dataset.notes == {"empty_turns_left_out": 2, "backward_dates_moved": 53}
     assert sum(len(bank.sessions) for bank in dataset.banks) == 1026
     for bank in dataset.banks:
         for question in bank.questions:
@@ -168,7 +168,7 @@ def test_a_broken_realmem_file_fails_loudly(small_realmem, change, problem):
 def test_an_empty_turn_of_realmem_is_left_out_and_counted(small_realmem):
     edited(small_realmem / "Zoe.json", lambda d: d["turns"][1].update(text=" "))
     dataset = datasets.realmem(small_realmem)
-    assert dataset.notes == {"empty_turns_left_out": 1}
+    assert dataset.notes == {"empty_turns_left_out": 1, "backward_dates_moved": 0}
     assert [turn.id for turn in dataset.banks[1].sessions[0].turns] == ["Porto:0"]
 
 

@@ -1,12 +1,14 @@
 """RealMem: five people and their assistant over months; questions with the sessions that hold the evidence.
 
 A question sees only the sessions before the one it is asked in. The first two people (in order of name) may be
-used to choose constants, the other three confirm. A turn without text (there are two, of the assistant) is left out.
+used to choose constants, the other three confirm. A turn without text (there are two, of the assistant) is left out,
+and a session dated before the one in front of it takes that one's day.
 """
 
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -44,7 +46,7 @@ def realmem(path: Path | str | None = None) -> Dataset:
     digest = hashlib.sha256()
     for file in files:
         digest.update(f"{file.name} {file_sha256(file)}\n".encode())
-    notes = {"empty_turns_left_out": 0}
+    notes = {"empty_turns_left_out": 0, "backward_dates_moved": 0}
     banks = tuple(_bank(file, notes) for file in files)
     return Dataset(name="realmem", sha256=digest.hexdigest(), banks=banks, notes=notes)
 
@@ -88,9 +90,33 @@ def _sessions(turns: list[Any], whole: Place, notes: dict[str, int]) -> list[Imp
             notes["empty_turns_left_out"] += 1
     return [
         ImportedSession(session=Session(name=name, source="realmem"), turns=drafts)
-        for name, drafts in sessions.items()
-        if drafts
+        for name, drafts in _in_order(sessions, notes).items()
     ]
+
+
+def _in_order(
+    sessions: dict[str, list[TurnDraft]], notes: dict[str, int]
+) -> dict[str, list[TurnDraft]]:
+    """The sessions that have turns, none dated before the one in front of it.
+
+    The file's order is the order in time: a question sees the sessions in front of the one it is asked in. Where
+    a date runs backwards (one person's sessions carry the same early day again and again) it is a placeholder, and
+    the day of the session in front stands in for it.
+    """
+    ordered: dict[str, list[TurnDraft]] = {}
+    latest: datetime | None = None
+    for name, drafts in sessions.items():
+        if not drafts:
+            continue
+        said_at = drafts[0].said_at
+        assert isinstance(said_at, datetime)
+        if latest is not None and said_at < latest:
+            notes["backward_dates_moved"] += 1
+            drafts = [replace(draft, said_at=latest) for draft in drafts]
+        else:
+            latest = said_at
+        ordered[name] = drafts
+    return ordered
 
 
 def _turn(turn: dict[str, Any], place: Place) -> TurnDraft:

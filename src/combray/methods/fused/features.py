@@ -1,7 +1,8 @@
 """The features of turns for a query, as columns; what they mean is in docs/methods/fused.md.
 
 No feature depends on which turns are candidates: values are raw, or over the query's maximum in the bank.
-Features that only help where people chat in short turns are scaled by how much the bank looks like that.
+Some weigh differently where people chat in short turns: they come in two, scaled by how much the bank looks like that;
+the sentence neighbours help there alone.
 """
 
 from __future__ import annotations
@@ -102,9 +103,10 @@ def first_features(query: Query, evidence: Evidence, raw: Signals, params: Fused
         "previous_lexical": chat * _beside(lexical, view.previous),
         "previous_dense": chat * _beside(dense, view.previous),
         "next_dense": chat * _beside(dense, view.next),
-        "session_bm25": chat * sessions[session],
-        "session_lexical": chat * (_session_best(lexical, view)[session] - lexical),
-        "session_dense": chat * (_session_best(dense, view)[session] - dense),
+        "session_bm25": (1 - chat) * sessions[session],
+        "session_bm25_chat": chat * sessions[session],
+        "session_lexical": _session_best(lexical, view)[session] - lexical,
+        "session_dense": _session_best(dense, view)[session] - dense,
         "rare_hubs": _rare_hubs(found, view, params),
         "speaker": spoken_by(query.text, view),
         "time": in_time(query.analysis.spans, view.columns.said_at),
@@ -132,25 +134,26 @@ def late_features(
     view, chat = evidence.view, raw.chat
     assert query.tokens is not None
     weights = token_weights(query, raw.found, view, params.stop_word_weight)
-    pool = candidates
-    if chat:
-        before = view.previous[candidates]
-        pool = np.union1d(candidates, before[before >= 0])
+    before = view.previous[candidates]
+    held = before >= 0
+    pool = np.union1d(candidates, before[held])
     best = best_matches(query.tokens, view, pool)
     score = (best @ weights).astype(np.float64)
     at = np.searchsorted(pool, candidates)
-    late = score[at]
-    columns = {"late": (1 - chat) * late, "late_chat": chat * late}
-    if not chat:
-        return columns
-    held = before >= 0
-    joined = best[at].copy()
+    late, joined = score[at], best[at]
     joined[held] = np.maximum(joined[held], best[np.searchsorted(pool, before[held])])
-    columns["late_with_previous"] = chat * ((joined @ weights).astype(np.float64) - late)
+    gain = (joined @ weights).astype(np.float64) - late
     sessions = np.full(view.n_sessions, -1.0)
     np.maximum.at(sessions, view.session[pool], score)
-    columns["session_late"] = chat * (sessions[view.session[candidates]] - late)
-    return columns
+    above = sessions[view.session[candidates]] - late
+    return {
+        "late": (1 - chat) * late,
+        "late_chat": chat * late,
+        "late_with_previous": (1 - chat) * gain,
+        "late_with_previous_chat": chat * gain,
+        "session_late": (1 - chat) * above,
+        "session_late_chat": chat * above,
+    }
 
 
 def _beside(scores: NDArray[np.float64], rows: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -14,8 +14,21 @@ CHANNELS: Mapping[str, tuple[str, ...]] = {
     "lexical": ("lexical", "lexical_chat"),
     "dense": ("dense", "dense_chat"),
     "late": ("late", "late_chat"),
-    "neighbours": ("previous_lexical", "previous_dense", "next_dense", "late_with_previous"),
-    "episode": ("session_bm25", "session_lexical", "session_dense", "session_late"),
+    "neighbours": (
+        "previous_lexical",
+        "previous_dense",
+        "next_dense",
+        "late_with_previous",
+        "late_with_previous_chat",
+    ),
+    "episode": (
+        "session_bm25",
+        "session_bm25_chat",
+        "session_lexical",
+        "session_dense",
+        "session_late",
+        "session_late_chat",
+    ),
     "cooccurrence": ("rare_hubs",),
     "speaker": ("speaker",),
     "time": ("time",),
@@ -28,7 +41,14 @@ CHANNEL_OF: Mapping[str, str] = {
     feature: channel for channel, features in CHANNELS.items() for feature in features
 }
 
-LATE_FEATURES = ("late", "late_chat", "late_with_previous", "session_late")
+LATE_FEATURES = (
+    "late",
+    "late_chat",
+    "late_with_previous",
+    "late_with_previous_chat",
+    "session_late",
+    "session_late_chat",
+)
 """Features that are known for candidates only."""
 
 
