@@ -31,8 +31,8 @@ FEATURES = [name for own in CHANNELS.values() for name in own]
 FIRST = [name for name in FEATURES if name not in LATE_FEATURES]
 WORDS = [name for name in FIRST if "dense" not in name]
 MAY_BE_NEGATIVE = {"question"}
-PENALTY = 1e-4
-CANDIDATES = 150
+PENALTY = 2e-5
+CANDIDATES = 300
 
 
 @dataclass(frozen=True, slots=True)
