@@ -265,10 +265,20 @@ def test_the_same_turn_twice_is_a_repeat_of_itself(said, beside):
 
 def test_a_date_of_a_repeat_never_breaks_the_budget(said, packed):
     one, two = said("My phone is 555-0101."), said("My phone is 555-0101.", day=20)
-    alone = packed(one, budget_tokens=100).n_tokens
-    result = packed(one, two, budget_tokens=max(alone, MIN_BUDGET_TOKENS))
-    assert result.n_tokens <= max(alone, MIN_BUDGET_TOKENS)
+    alone = max(packed(one, budget_tokens=100).n_tokens, MIN_BUDGET_TOKENS)
+    for room in range(20):
+        result = packed(one, two, budget_tokens=alone + room)
+        assert result.n_tokens <= alone + room
     assert result.items[0].repeats == (two.id,)
+
+
+def test_a_hit_that_no_room_is_left_for_is_cut_unread(said, packed):
+    turns = [
+        said(f"Line number {n} speaks of quite other things, {n * 7} of them.") for n in range(9)
+    ]
+    result = packed(*turns, budget_tokens=MIN_BUDGET_TOKENS + 20)
+    assert {cut.reason for cut in result.cut} == {"budget"}
+    assert len(result.items) + len(result.cut) == 9
 
 
 # Spread over sessions

@@ -19,10 +19,13 @@ from combray.methods.base import Evidence, Method, Ranking
 from combray.model import Filters, Hit, Query, Recall, Trace
 from combray.model.time import aware, to_micros, zone
 from combray.model.turn import storable
-from combray.pack import Packed, pack
+from combray.pack import MIN_BUDGET_TOKENS, Packed, pack
 
 MAX_QUERY_CHARS = 20_000
 """Longest query, in characters; far above any question."""
+
+_SHORT_LINE_TOKENS = 25
+_LEAST_K = 10
 
 LEXICAL_NOTE = "no vectors: recall is lexical (see `combray doctor`)"
 
@@ -149,7 +152,11 @@ def _query(parts: Parts, name: str, request: Request, view: BankView, stages: St
         raise InvalidInput(f"a query of {len(text)} characters is too long ({MAX_QUERY_CHARS}).")
     bank = parts.store.bank(name)
     now = aware(request.now or parts.clock(), zone(bank.zone))
-    method = request.method
+    budget = request.budget_tokens
+    if budget is None:
+        budget = request.method.default_budget_tokens
+    if budget < MIN_BUDGET_TOKENS:
+        raise InvalidInput(f"budget_tokens is {budget}; a pack needs at least {MIN_BUDGET_TOKENS}.")
     with stages.stage("analyse"):
         people = view.columns.speakers
         analysis = parts.analyser_for(bank).analyse_query(text, now, people)
@@ -168,13 +175,18 @@ def _query(parts: Parts, name: str, request: Request, view: BankView, stages: St
         vector=vector,
         tokens=tokens,
         token_words=words,
-        k=method.default_k if request.k is None else request.k,
-        budget_tokens=(
-            method.default_budget_tokens if request.budget_tokens is None else request.budget_tokens
-        ),
+        k=_k(request, budget),
+        budget_tokens=budget,
         now=now,
         filters=request.filters,
     )
+
+
+def _k(request: Request, budget: int) -> int:
+    """As many hits as asked for, as the method says, or as short lines fit the budget."""
+    if request.k is not None:
+        return request.k
+    return request.method.default_k or max(_LEAST_K, budget // _SHORT_LINE_TOKENS)
 
 
 def _allowed(parts: Parts, query: Query, view: BankView) -> NDArray[np.bool_] | None:

@@ -71,8 +71,8 @@ class Method(Protocol):
         """Its settings, a frozen dataclass."""
 
     @property
-    def default_k(self) -> int:
-        """How many hits it ranks where the caller does not say."""
+    def default_k(self) -> int | None:
+        """How many hits it ranks where the caller does not say; None for as many as the budget may hold."""
 
     @property
     def default_budget_tokens(self) -> int:

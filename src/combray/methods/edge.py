@@ -64,7 +64,7 @@ class Edge:
 
     params: EdgeParams = field(default_factory=EdgeParams)
     name: str = "edge"
-    default_k: int = 18
+    default_k: int | None = 18
     default_budget_tokens: int = 3072
 
     def rank(self, query: Query, evidence: Evidence) -> Ranking:

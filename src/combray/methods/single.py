@@ -40,7 +40,7 @@ class Single:
 
     channel: str
     params: SingleParams = field(default_factory=SingleParams)
-    default_k: int = 50
+    default_k: int | None = None
     default_budget_tokens: int = 1024
 
     def __post_init__(self) -> None:

@@ -147,6 +147,11 @@ def _spread(hits: Sequence[Hit], session_hits: int) -> Iterator[Hit]:
     yield from waiting
 
 
+def _fewest_tokens(turn: Turn) -> int:
+    """A line of the turn has no fewer tokens: no token reaches across a space, and four stand around the text."""
+    return turn.text.count(" ") + 5
+
+
 class _Selection:
     """Takes hits one by one into a draft."""
 
@@ -165,6 +170,9 @@ class _Selection:
         present = self.draft.lines.get(hit.turn.id)
         if present is not None:
             self._promote(present, hit)
+            return
+        if self.draft.lines and _fewest_tokens(hit.turn) > self.draft.room < self._most:
+            self._cut.append(Cut(hit=hit, reason="budget"))
             return
         mark = print_of(hit.turn)
         twin = self._prints.twin(mark)
@@ -206,11 +214,15 @@ class _Selection:
         line.part = Part.HIT
         line.hit = hit
 
+    @property
+    def _most(self) -> int:
+        """Tokens that one turn may take; a longer one is clipped."""
+        share = int(self.params.turn_share * self.draft.budget_tokens)
+        return max(share, self.params.turn_floor_tokens)
+
     def _line_of(self, hit: Hit) -> Line | None:
         """The hit's line, added; while nothing has fitted yet, clipped to whatever room there is."""
-        draft = self.draft
-        share = int(self.params.turn_share * draft.budget_tokens)
-        most = max(share, self.params.turn_floor_tokens)
+        draft, most = self.draft, self._most
         if draft.lines and min(len(hit.turn.text), most * CHARS_PER_TOKEN) > (
             draft.room * CHARS_PER_TOKEN
         ):

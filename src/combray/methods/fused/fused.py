@@ -35,7 +35,7 @@ class Fused:
 
     params: FusedParams = field(default_factory=FusedParams)
     name: str = "fused"
-    default_k: int = 50
+    default_k: int | None = None
     default_budget_tokens: int = 1024
 
     def rank(self, query: Query, evidence: Evidence) -> Ranking:

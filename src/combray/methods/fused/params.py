@@ -100,7 +100,7 @@ class FusedParams:
 
     k1: float = 1.2
     b: float = 0.75
-    candidates: int = 192
+    candidates: int = 128
     candidate_tokens: int = 16_000
     chat_terms: float = 18.0
     long_terms: float = 36.0
