@@ -43,8 +43,8 @@ class Fused:
         p, view = self.params, evidence.view
         raw = signals(query, evidence, p)
         columns = first_features(query, evidence, raw, p)
-        notes: tuple[str, ...] = ()
-        if query.tokens is None or not view.offsets[-1] or "late" in p.off:
+        late = query.tokens is not None and view.offsets[-1] > 0 and "late" not in p.off
+        if not late:
             weights = p.active(p.weights.words if query.vector is None else p.weights.first)
             rows = self._matching(raw, evidence)
             columns = {name: values[rows] for name, values in columns.items()}
@@ -58,7 +58,7 @@ class Fused:
             weights = p.active(p.weights.final)
         total = _total(columns, weights, len(rows))
         best = top_k(total, query.k)
-        found = support_signals(query, raw, rows, columns, best)
+        found = support_signals(raw, rows, columns, best)
         return Ranking(
             rows=rows[best],
             scores=total[best],
@@ -66,8 +66,7 @@ class Fused:
             contributions=_contributions(columns, weights, best),
             weights=weights,
             signals=found,
-            support=support(found, p.weights.support),
-            notes=notes,
+            support=support(found, p.weights.support if late else p.weights.support_words),
         )
 
     def _matching(self, raw: Signals, evidence: Evidence) -> NDArray[np.int64]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cache
 from importlib.resources import files
 
@@ -61,12 +61,14 @@ class Weights:
         first: chooses the candidates of late interaction.
         final: ranks the candidates.
         support: intercept and weights of the signals behind `support`.
+        support_words: the same without vectors.
     """
 
     words: Mapping[str, float]
     first: Mapping[str, float]
     final: Mapping[str, float]
     support: Mapping[str, float]
+    support_words: Mapping[str, float]
 
 
 @cache
@@ -74,9 +76,7 @@ def fitted_weights() -> Weights:
     """The weights that benchmarks/fit_fused.py wrote; `weights.json` says on what."""
     raw = files("combray.methods.fused").joinpath("weights.json").read_text("utf-8")
     read = json.loads(raw)
-    return Weights(
-        words=read["words"], first=read["first"], final=read["final"], support=read["support"]
-    )
+    return Weights(**{stage.name: read[stage.name] for stage in fields(Weights)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +107,7 @@ class FusedParams:
     rare_hub: tuple[int, int] = (2, 10)
     stop_word_weight: float = 0.3
     off: frozenset[str] = frozenset()
-    abstain_below: float = 0.05
+    abstain_below: float = 0.1
     weights: Weights = field(default_factory=fitted_weights)
 
     def __post_init__(self) -> None:

@@ -9,13 +9,11 @@ from numpy.typing import NDArray
 
 from combray.index.lexical import idf
 from combray.methods.fused.features import Columns, Signals
-from combray.model import Query
 
 _TOP = 10
 
 
 def support_signals(
-    query: Query,
     raw: Signals,
     rows: NDArray[np.int64],
     columns: Columns,
@@ -24,29 +22,27 @@ def support_signals(
     """Raw signals of the best hits.
 
     Returns:
-        ``late``: the best late interaction; ``cosine``: the best cosine; ``coverage``: the share of the query's idf
-        that the best turn's terms hold; ``known``: the share that any turn holds; ``speaker``: whether the best hits
-        are spoken by the person asked about.
+        ``late``: the best late interaction among the best hits; ``cosine``: the best cosine; ``coverage``: the largest
+        share of the query's idf that one of them holds; ``unknown``: the share of it that no turn holds; ``gap``: how
+        far the best turn of the people asked about stays behind the best of all. Empty without hits.
     """
     if not len(best):
         return {}
-    top = rows[best[:_TOP]]
+    top = best[:_TOP]
     late = columns.get("late", np.zeros(len(rows))) + columns.get("late_chat", np.zeros(len(rows)))
-    n = len(raw.bm25)
-    weights = idf(raw.found.df, n)
-    total = float(weights.sum())
-    held = np.isin(raw.found.row, top)
-    by_turn = np.bincount(
-        np.searchsorted(np.sort(top), raw.found.row[held]),
-        weights=weights[raw.found.term[held]],
-        minlength=len(top),
-    )
-    known = float(weights[raw.found.df > 0].sum())
+    asked = columns["speaker"] > 0
+    weights = idf(raw.found.df, len(raw.bm25))
+    total = max(float(weights.sum()), 1e-9)
+    place = np.full(len(raw.bm25), -1)
+    place[rows[top]] = np.arange(len(top))
+    own = place[raw.found.row]
+    held = np.bincount(own[own >= 0], weights=weights[raw.found.term[own >= 0]], minlength=len(top))
     return {
-        "late": float(late[best[:_TOP]].max()),
-        "cosine": float(raw.cosine[top].max()),
-        "coverage": float(by_turn.max()) / total if total else 0.0,
-        "known": known / total if total else 0.0,
+        "late": float(late[top].max()),
+        "cosine": float(raw.cosine[rows[top]].max()),
+        "coverage": float(held.max()) / total,
+        "unknown": float(weights[raw.found.df == 0].sum()) / total,
+        "gap": float(late[asked].max() - late.max()) if asked.any() else 0.0,
     }
 
 
