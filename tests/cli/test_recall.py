@@ -94,7 +94,7 @@ def test_explain_shows_scores_channels_cuts_and_timings(told):
 def test_explain_shows_the_first_turns_unless_asked_for_all(told):
     for n in range(20):
         told("remember", "mira", f"Lisbon bread of day {n}.", "--session", "four")
-    arguments = ("explain", "mira", "Lisbon bread", "--no-abstain", "--budget", "64")
+    arguments = ("explain", "mira", "Lisbon bread", "--no-abstain", "--k", "20", "--budget", "64")
     few, every = told(*arguments), told(*arguments, "--all")
     assert "more turns; --all shows them" in few.out
     assert few.out.count(" · four #") < 11 < every.out.count(" · four #")

@@ -25,5 +25,9 @@ def test_a_page_shows_what_its_examples_print(page):
 
 
 def test_every_example_is_on_a_page():
-    shown = {name for page in examples.pages() for name in examples.BLOCK.findall(page.read_text("utf-8"))}
+    shown = {
+        name
+        for page in examples.pages()
+        for name in examples.BLOCK.findall(page.read_text("utf-8"))
+    }
     assert shown == {path.stem for path in (ROOT / "docs_src").glob("*.py")}

@@ -198,17 +198,38 @@ def add_vectors(parts: Parts, bank: Bank, embedder: Embedder) -> int:
 
 def analyse_again(parts: Parts, bank: Bank, analyser: Analyser) -> int:
     """Replace the postings of every turn by those of the analyser, then use it for the bank."""
+    if analyser.id == bank.analyser:
+        return _analyse_in_place(parts, bank, analyser)
     n = 0
     while True:
         batch = parts.store.missing_analysis(bank.name, analyser.id, limit=_BATCH)
-        rows = to_rows([turn for _, turn in batch], analyser, None)
-        docs = [doc for doc, _ in batch]
         try:
-            parts.store.replace_analysis(
-                bank.name, analyser.id, dict(zip(docs, rows, strict=True)), final=not batch
-            )
+            _replace(parts, bank, analyser, batch, final=not batch)
         except Conflict:
             continue  # a turn was stored since the list was read
         n += len(batch)
         if not batch:
             return n
+
+
+def _analyse_in_place(parts: Parts, bank: Bank, analyser: Analyser) -> int:
+    n = after = 0
+    while batch := parts.store.scan(bank.name, after=after, limit=_BATCH):
+        _replace(parts, bank, analyser, batch, final=False)
+        n += len(batch)
+        after = batch[-1][0]
+    return n
+
+
+def _replace(
+    parts: Parts,
+    bank: Bank,
+    analyser: Analyser,
+    batch: Sequence[tuple[int, Turn]],
+    *,
+    final: bool,
+) -> None:
+    rows = to_rows([turn for _, turn in batch], analyser, None)
+    docs = [doc for doc, _ in batch]
+    made = dict(zip(docs, rows, strict=True))
+    parts.store.replace_analysis(bank.name, analyser.id, made, final=final)
