@@ -39,7 +39,7 @@ def test_a_session_becomes_turns_with_ids_captions_and_its_date(tmp_path):
     assert session.session.name == "conv-1/session_1"
     assert [t.id for t in session.turns] == ["D1:1", "D1:2"]
     assert session.turns[1].caption == "a red bicycle"
-    assert session.turns[0].said_at == datetime(2023, 5, 8, 13, 56)  # noqa: DTZ001 — naive on purpose
+    assert session.turns[0].said_at == datetime(2023, 5, 8, 13, 56)
     assert session.turns[0].speaker == "Ann"
 
 

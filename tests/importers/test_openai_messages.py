@@ -165,7 +165,7 @@ def test_a_message_without_content_is_left_out(tmp_path):
         (1700000000000, datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)),
         ("1700000000", datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)),
         ("2023-11-14T22:13:20Z", datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)),
-        ("2023-11-14 22:13", datetime(2023, 11, 14, 22, 13)),  # noqa: DTZ001 — naive on purpose
+        ("2023-11-14 22:13", datetime(2023, 11, 14, 22, 13)),
     ],
 )
 def test_times_are_read_under_the_usual_names(tmp_path, key, value, expected):
