@@ -40,6 +40,7 @@ def _block(name: str) -> str:
 
 
 def main() -> int:
+    """Rewrite the pages, or with --check say which are stale."""
     stale = [page for page in pages() if rewritten(old := page.read_text("utf-8")) != old]
     if "--check" in sys.argv:
         for page in stale:
