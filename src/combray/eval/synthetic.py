@@ -125,8 +125,9 @@ class ClusteredEmbedder:
             a, b, c = _numbers(text)
             row[:] = self._centres[a % N_CLUSTERS]
             row += NOISE * (self._noise[b % 4096] + self._noise[c % 4096]) / np.sqrt(2)
-        tokens = tuple(self._noise[[_numbers(w)[0] % 4096 for w in t.split()]] for t in texts)
-        return Embeddings(vectors=_unit(vectors), tokens=tokens)
+        words = tuple(tuple(text.split()) for text in texts)
+        tokens = tuple(self._noise[[_numbers(word)[0] % 4096 for word in own]] for own in words)
+        return Embeddings(vectors=_unit(vectors), tokens=tokens, words=words)
 
 
 def _turn(text: str, number: int, day: datetime) -> TurnDraft:
