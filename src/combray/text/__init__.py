@@ -1,20 +1,24 @@
 """Reading texts locally: tokens, stems, entities, dates.
 
-`SpacyAnalyser` needs the extra ``spacy``; asking for it loads no more than its own module.
+Analysers are loaded when they are asked for; `SpacyAnalyser` needs the extra ``spacy``.
 """
 
 from typing import TYPE_CHECKING
 
 from combray.text.base import Analyser
-from combray.text.light import LightAnalyser
 
 if TYPE_CHECKING:
+    from combray.text.light import LightAnalyser
     from combray.text.spacy_analyser import SpacyAnalyser
 
 __all__ = ["Analyser", "LightAnalyser", "SpacyAnalyser"]
 
 
 def __getattr__(name: str) -> object:
+    if name == "LightAnalyser":
+        from combray.text.light import LightAnalyser
+
+        return LightAnalyser
     if name == "SpacyAnalyser":
         from combray.text.spacy_analyser import SpacyAnalyser
 
