@@ -1,8 +1,8 @@
 """The features of turns for a query, as columns; what they mean is in docs/methods/fused.md.
 
 No feature depends on which turns are candidates: values are raw, or over the query's maximum in the bank.
-Some weigh differently where people chat in short turns: they come in two, scaled by how much the bank looks like that;
-the sentence neighbours help there alone.
+The main ones weigh differently where people chat in short turns: they come in two, scaled by how much the bank looks
+like that. Features of structure (neighbours, episode) help there alone, and fade out with long turns.
 """
 
 from __future__ import annotations
@@ -103,10 +103,9 @@ def first_features(query: Query, evidence: Evidence, raw: Signals, params: Fused
         "previous_lexical": chat * _beside(lexical, view.previous),
         "previous_dense": chat * _beside(dense, view.previous),
         "next_dense": chat * _beside(dense, view.next),
-        "session_bm25": (1 - chat) * sessions[session],
-        "session_bm25_chat": chat * sessions[session],
-        "session_lexical": _session_best(lexical, view)[session] - lexical,
-        "session_dense": _session_best(dense, view)[session] - dense,
+        "session_bm25": chat * sessions[session],
+        "session_lexical": chat * (_session_best(lexical, view)[session] - lexical),
+        "session_dense": chat * (_session_best(dense, view)[session] - dense),
         "rare_hubs": _rare_hubs(found, view, params),
         "speaker": spoken_by(query.text, view),
         "time": in_time(query.analysis.spans, view.columns.said_at),
@@ -149,10 +148,8 @@ def late_features(
     return {
         "late": (1 - chat) * late,
         "late_chat": chat * late,
-        "late_with_previous": (1 - chat) * gain,
-        "late_with_previous_chat": chat * gain,
-        "session_late": (1 - chat) * above,
-        "session_late_chat": chat * above,
+        "late_with_previous": chat * gain,
+        "session_late": chat * above,
     }
 
 

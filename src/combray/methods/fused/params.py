@@ -19,15 +19,12 @@ CHANNELS: Mapping[str, tuple[str, ...]] = {
         "previous_dense",
         "next_dense",
         "late_with_previous",
-        "late_with_previous_chat",
     ),
     "episode": (
         "session_bm25",
-        "session_bm25_chat",
         "session_lexical",
         "session_dense",
         "session_late",
-        "session_late_chat",
     ),
     "cooccurrence": ("rare_hubs",),
     "speaker": ("speaker",),
@@ -45,9 +42,7 @@ LATE_FEATURES = (
     "late",
     "late_chat",
     "late_with_previous",
-    "late_with_previous_chat",
     "session_late",
-    "session_late_chat",
 )
 """Features that are known for candidates only."""
 
