@@ -6,10 +6,9 @@ deletion (a new erase epoch) or another embedder drops the view and reads it ane
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
+from combray.index.kept import Kept
 from combray.index.view import BankView, Grower
 from combray.store.base import BankState, Store
 
@@ -17,11 +16,14 @@ DEFAULT_CACHE_BYTES = 1 << 30
 """Room for the views of all banks together: about 350,000 turns with vectors and token bits."""
 
 
-@dataclass(slots=True)
-class _Entry:
-    lock: threading.Lock = field(default_factory=threading.Lock)
-    grower: Grower | None = None
-    view: BankView | None = None
+@dataclass(frozen=True, slots=True)
+class _Grown:
+    grower: Grower
+    view: BankView
+
+    @property
+    def n_bytes(self) -> int:
+        return self.view.n_bytes
 
 
 class ViewCache:
@@ -34,9 +36,7 @@ class ViewCache:
 
     def __init__(self, store: Store, max_bytes: int = DEFAULT_CACHE_BYTES) -> None:
         self._store = store
-        self._max_bytes = max_bytes
-        self._entries: OrderedDict[str, _Entry] = OrderedDict()
-        self._lock = threading.Lock()
+        self._kept: Kept[str, _Grown] = Kept(self._refreshed, max_bytes)
 
     def view(self, bank: str) -> BankView:
         """The bank as it is now.
@@ -44,53 +44,39 @@ class ViewCache:
         Raises:
             NotFound: no such bank.
         """
-        state = self._store.state(bank)
-        with self._lock:
-            entry = self._entries.setdefault(bank, _Entry())
-            self._entries.move_to_end(bank)
-        with entry.lock:
-            if entry.view is None or entry.view.state != state:
-                entry.view = self._refreshed(bank, entry, state)
-            view = entry.view
-        self._shrink(bank)
-        return view
+        return self._kept.get(bank).view
 
     def drop(self, bank: str) -> None:
         """Forget the view of a bank."""
-        with self._lock:
-            self._entries.pop(bank, None)
+        self._kept.drop(lambda key: key == bank)
 
     def clear(self) -> None:
         """Forget every view."""
-        with self._lock:
-            self._entries.clear()
+        self._kept.drop(lambda _: True)
 
     @property
     def n_bytes(self) -> int:
         """Memory held by all views, in bytes."""
-        with self._lock:
-            views = [entry.view for entry in self._entries.values()]
-        return sum(view.n_bytes for view in views if view is not None)
+        return self._kept.n_bytes
 
-    def _refreshed(self, bank: str, entry: _Entry, state: BankState) -> BankView:
-        old = entry.view.state if entry.view else None
-        if (
-            entry.grower is None
-            or old is None
-            or (old.erase_epoch, old.embedder, old.dimension)
-            != (state.erase_epoch, state.embedder, state.dimension)
-        ):
-            entry.grower = Grower(bank, state.dimension)
-        after = entry.grower.last_doc
+    def _refreshed(self, bank: str, old: _Grown | None) -> _Grown:
+        state = self._store.state(bank)
+        if old is not None and old.view.state == state:
+            return old
+        grower = old.grower if old is not None and _extends(old.view.state, state) else None
+        if grower is None:
+            grower = Grower(bank, state.dimension)
+        after = grower.last_doc
         columns = self._store.columns(bank, after=after)
         vectors = self._store.vectors(bank, state.embedder, after=after) if state.embedder else None
-        entry.grower.extend(columns, vectors)
-        return entry.grower.view(state)
+        grower.extend(columns, vectors)
+        return _Grown(grower, grower.view(state))
 
-    def _shrink(self, keep: str) -> None:
-        while self.n_bytes > self._max_bytes:
-            with self._lock:
-                oldest = next((bank for bank in self._entries if bank != keep), None)
-                if oldest is None:
-                    return
-                del self._entries[oldest]
+
+def _extends(old: BankState, new: BankState) -> bool:
+    """Whether all that was there stands as it was."""
+    return (old.erase_epoch, old.embedder, old.dimension) == (
+        new.erase_epoch,
+        new.embedder,
+        new.dimension,
+    )

@@ -87,7 +87,7 @@ _COLUMN_TYPES: Mapping[str, type] = {
 }
 
 
-class _Buffer:
+class Buffer:
     """Rows with spare capacity; what was handed out is never written again."""
 
     def __init__(self, dtype: type, width: int | None = None) -> None:
@@ -119,12 +119,12 @@ class Grower:
     def __init__(self, bank: str, dimension: int) -> None:
         self._bank = bank
         self._dimension = dimension
-        self._columns = {name: _Buffer(dtype) for name, dtype in _COLUMN_TYPES.items()}
-        self._session = _Buffer(np.int32)
-        self._vectors = _Buffer(np.float32, dimension) if dimension else None
-        self._embedded = _Buffer(np.bool_)
-        self._tokens = _Buffer(np.uint8, dimension // 8)
-        self._lengths = _Buffer(np.int64)
+        self._columns = {name: Buffer(dtype) for name, dtype in _COLUMN_TYPES.items()}
+        self._session = Buffer(np.int32)
+        self._vectors = Buffer(np.float32, dimension) if dimension else None
+        self._embedded = Buffer(np.bool_)
+        self._tokens = Buffer(np.uint8, dimension // 8)
+        self._lengths = Buffer(np.int64)
         self._names: dict[str, dict[str, int]] = {"speaker": {}, "role": {}}
         self._session_at: dict[int, int] = {}
         self._session_names: list[str] = []
