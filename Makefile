@@ -31,6 +31,7 @@ test: check  ## install the development extras and run everything
 docs: .venv/dev  ## rebuild the generated parts of the README and the docs
 	$(BIN)/python tools/examples.py
 	$(BIN)/python -m combray.cli.reference > docs/reference/cli.md
+	$(BIN)/python tools/api_reference.py
 	$(BIN)/python benchmarks/readme_table.py
 
 bench: .venv/dev  ## measure on the benchmark data (COMBRAY_DATA, or ../shared/data)

@@ -18,6 +18,13 @@ def default_database() -> Path:
     return user_data_path("combray") / "memory.db"
 
 
+def default_models() -> Path:
+    """The folder of model weights of a user who names none."""
+    from platformdirs import user_cache_path
+
+    return user_cache_path("combray", appauthor=False) / "models"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """What a deployment may set; tuned numbers are a method's `Params` instead.
@@ -31,9 +38,9 @@ class Settings:
         counter: ``approximate`` or ``tiktoken``.
         synchronous: ``FULL`` (survives a power cut) or ``NORMAL`` (survives a crash of the process).
         cache_mb: memory for the arrays of recently used banks.
-        models: folder of model weights, or empty for the user's cache.
+        models: folder of model weights, in place of the user's cache; empty for that.
         offline: never fetch anything.
-        data: folder of benchmark data, or empty.
+        data: folder of benchmark data; empty for none, or, in a checkout of the source, ``../shared/data`` beside it.
     """
 
     db: str = ""

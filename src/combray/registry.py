@@ -125,6 +125,16 @@ def embedder(name: str, settings: Settings) -> Embedder:
     return _known("an embedder", name, EMBEDDERS)(settings)
 
 
+def embedder_name(name: str) -> str:
+    """The name, if it stands for an embedder, for none, or for the default one if its weights can be had.
+
+    Raises:
+        ConfigError: it does not; lists what does.
+    """
+    _known("an embedder", name, {**EMBEDDERS, "auto": None, "none": None})
+    return name
+
+
 def method(name: str) -> Method:
     """The method of that name."""
     return _named("a method", name, METHODS)

@@ -28,11 +28,13 @@ def abstained(done):
 
 
 def check_answers(texts):
-    wedding, nuts, recital, _ = texts
+    wedding, nuts, recital, october, _ = texts
     assert "Lisbon" in wedding
     assert "Porto" in wedding
     assert wedding.index("married in Lisbon") < wedding.index("Porto")
     assert "walnuts" in nuts
+    assert "2024-10-02" in october
+    assert "2024-03-10" not in october
     assert "When is it?" in recital
     assert "The twentieth, at six." in recital
 
@@ -41,7 +43,7 @@ def test_the_demo_finds_the_answers_by_words_alone(cli, monkeypatch):
     monkeypatch.setenv("COMBRAY_EMBEDDER", "none")
     done = cli("demo", "--json")
     check_answers(packs(done))
-    assert abstained(done) == [False, False, False, True]
+    assert abstained(done) == [False, False, False, False, True]
 
 
 def test_without_weights_and_network_the_demo_says_that_recall_is_lexical(
@@ -63,7 +65,7 @@ def test_the_demo_finds_the_answers_by_meaning_and_knows_what_it_does_not_know(c
     monkeypatch.delenv("COMBRAY_OFFLINE")
     done = cli("demo", "--json")
     check_answers(packs(done))
-    assert abstained(done) == [False, False, False, True]
+    assert abstained(done) == [False, False, False, False, True]
 
 
 def test_the_demo_shows_packs_and_reasons_and_fits_on_a_page(cli):
@@ -73,7 +75,11 @@ def test_the_demo_shows_packs_and_reasons_and_fits_on_a_page(cli):
         assert question in done.out
     assert "ranks first: " in done.out
     assert "combray demo --keep" in done.out
-    assert len(done.out.splitlines()) < 80
+    assert "goes by the latest" in done.out
+    assert "matching phrases: " in done.out
+    assert "Forgot the session tea-in-march: 14 turns." in done.out
+    assert "nothing of them: yes" in done.out
+    assert len(done.out.splitlines()) < 90
 
 
 def test_a_kept_demo_can_be_asked_on_and_is_never_overwritten(cli, tmp_path):

@@ -2,14 +2,20 @@
 
 import json
 import os
+import pty
 import signal
 import subprocess
 import sys
 import time
 
 import pytest
+from filelock import FileLock
 
 from combray import Memory, Session, TurnDraft
+
+
+def command(*arguments):
+    return [sys.executable, "-m", "combray.cli", *arguments]
 
 
 def many(path, n):
@@ -94,7 +100,7 @@ def test_an_error_as_json_carries_its_facts(process):
         "code": "not_found",
         "kind": "bank",
         "name": "nobody",
-        "message": "no bank 'nobody'.",
+        "message": "no bank 'nobody'. `combray banks` lists what is there.",
     }
 
 
@@ -166,9 +172,11 @@ def test_an_import_that_is_killed_goes_on_where_it_was(process, start, database,
     many(tmp_path / "long.json", 4000)
     arguments = ("import", "mira", str(tmp_path / "long.json"), "--quiet")
     child = start(*arguments)
-    stored = until_some_turns_are_stored(database, child)
-    child.send_signal(signal.SIGKILL)
-    child.communicate(timeout=60)
+    until_some_turns_are_stored(database, child)
+    with FileLock(f"{database}.lock", poll_interval=0.001):  # no writer comes further than this
+        stored = n_turns(database)
+        child.send_signal(signal.SIGKILL)
+        child.communicate(timeout=60)
     assert 0 < stored < 4000
 
     rest = json.loads(process(*arguments, "--json").out)["banks"][0]
@@ -182,25 +190,76 @@ def test_an_import_that_is_killed_goes_on_where_it_was(process, start, database,
         ]
 
 
-def test_an_import_that_is_interrupted_says_how_to_go_on(start, database, tmp_path):
-    many(tmp_path / "long.json", 4000)
-    child = start("import", "mira", str(tmp_path / "long.json"))
+def test_an_import_that_is_killed_goes_on_though_its_messages_have_neither_ids_nor_times(
+    process, start, database, tmp_path
+):
+    messages = [{"role": "user", "content": f"Line {n % 7} of bread."} for n in range(3000)]
+    (tmp_path / "long.json").write_text(json.dumps(messages), encoding="utf-8")
+    arguments = ("import", "mira", str(tmp_path / "long.json"), "--quiet")
+    child = start(*arguments)
     until_some_turns_are_stored(database, child)
-    child.send_signal(signal.SIGINT)
-    _, errors = child.communicate(timeout=60)
-    assert child.returncode == 130
-    assert "run the same command again" in errors
-    assert "Traceback" not in errors
+    with FileLock(f"{database}.lock", poll_interval=0.001):
+        stored = n_turns(database)
+        child.send_signal(signal.SIGKILL)
+        child.communicate(timeout=60)
+    assert 0 < stored < 3000
+
+    rest = json.loads(process(*arguments, "--json").out)["banks"][0]
+    assert (rest["stored"], rest["known"]) == (3000 - stored, stored)
+    with Memory.open(database, embedder="hash") as memory:
+        said = [turn.text for turn in memory.bank("mira").turns()]
+    assert said == [message["content"] for message in messages]
+
+
+def test_an_import_that_is_interrupted_says_how_to_go_on(database, tmp_path):
+    """It waits for the lock that the test holds, so that it cannot be done before the signal comes."""
+    many(tmp_path / "long.json", 300)
+    with Memory.open(database, embedder="hash") as memory:
+        memory.create_bank("mira")
+    master, slave = pty.openpty()
+    with (
+        FileLock(f"{database}.lock"),
+        subprocess.Popen(
+            command("import", "mira", str(tmp_path / "long.json")),
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+        ) as child,
+    ):
+        os.close(slave)
+        shown = read_until(master, "Importing into mira")
+        child.send_signal(signal.SIGINT)
+        shown += read_until(master, "")
+        assert child.wait(timeout=60) == 130
+    os.close(master)
+    assert "interrupted: 0 turns of the file are stored; run the same command again" in shown
+    assert "Traceback" not in shown
+
+
+def read_until(master, wanted) -> str:
+    """What a terminal shows up to those words, or up to its end."""
+    shown = b""
+    while not wanted or wanted.encode() not in shown:
+        try:
+            chunk = os.read(master, 65536)
+        except OSError:  # how Linux says that the other end is closed
+            break
+        if not chunk:
+            break
+        shown += chunk
+    return shown.decode()
+
+
+def n_turns(database) -> int:
+    with Memory.open(database, embedder="hash") as memory:
+        return sum(bank.n_turns for bank in memory.banks())
 
 
 def until_some_turns_are_stored(database, child) -> int:
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline and child.poll() is None:
-        if database.exists():
-            with Memory.open(database, embedder="hash") as memory:
-                n = sum(bank.n_turns for bank in memory.banks())
-            if n:
-                return n
+        if database.exists() and (n := n_turns(database)):
+            return n
         time.sleep(0.02)
     raise AssertionError("nothing was stored in time")
 

@@ -10,7 +10,7 @@ import combray
 ROOT = Path(combray.__file__).parent
 LAYERS = [
     {"errors"},
-    {"model"},
+    {"model", "endpoint"},
     {"text", "store", "llm", "embed", "prompts", "importers"},
     {"index"},
     {"methods", "pack"},

@@ -234,6 +234,13 @@ def test_damaged_cache_is_fetched_again(hub, tmp_path, damage):
     assert (folder / "model.safetensors").read_bytes() == CONTENT["model.safetensors"]
 
 
+def test_a_folder_that_is_named_takes_the_place_of_the_cache(hub, tmp_path, monkeypatch):
+    weights.fetch(card())
+    monkeypatch.setenv("COMBRAY_MODELS", str(tmp_path / "elsewhere"))
+    with pytest.raises(WeightsUnavailable):
+        weights.locate(card())
+
+
 def test_cache_is_that_of_the_user(hub, tmp_path):
     assert weights.fetch(card()) == tmp_path / "cache" / "combray" / "models" / "tiny-01234567"
 

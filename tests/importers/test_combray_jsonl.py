@@ -51,7 +51,9 @@ TURNS = [
 @pytest.fixture
 def export(tmp_path):
     path = tmp_path / "bank.jsonl"
-    combray_jsonl.write(path, BANK, [(SESSION, TURNS), (Session(name="empty"), [])])
+    combray_jsonl.write(
+        path, combray_jsonl.rows(BANK, [(SESSION, TURNS), (Session(name="empty"), [])])
+    )
     return path
 
 
@@ -88,7 +90,9 @@ def test_no_tool_can_break_a_line_inside_a_text(export):
     )
 )
 def test_any_text_survives(text):
-    rows = list(combray_jsonl.lines(BANK, [(SESSION, [turn(0, text)])]))
+    rows = [
+        combray_jsonl.line(row) for row in combray_jsonl.rows(BANK, [(SESSION, [turn(0, text)])])
+    ]
     assert all(row.endswith("\n") and len(row.splitlines()) == 1 for row in rows)
     assert json.loads(rows[2])["turn"]["text"] == text
 
@@ -101,7 +105,7 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(export, tmp_path):
         raise RuntimeError("the store went away")
 
     with pytest.raises(RuntimeError):
-        combray_jsonl.write(export, BANK, broken())
+        combray_jsonl.write(export, combray_jsonl.rows(BANK, broken()))
     assert export.read_bytes() == before
     assert [p.name for p in tmp_path.iterdir()] == [export.name]
 

@@ -3,7 +3,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from combray.importers import BadImport, detect, read
+from combray.errors import InvalidInput
+from combray.importers import BadImport, detect, from_messages, read
 from combray.model import Role
 
 
@@ -155,7 +156,7 @@ def test_a_message_without_content_is_left_out(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "key", ["created_at", "timestamp", "said_at", "at", "created", "create_time"]
+    "key", ["created_at", "timestamp", "said_at", "at", "created", "create_time", "date"]
 )
 @pytest.mark.parametrize(
     ("value", "expected"),
@@ -229,3 +230,41 @@ def test_a_byte_order_mark_is_no_trouble(tmp_path):
     assert detect(path) == "openai"
     (session,) = read(path)
     assert session.turns[0].text == "Hello."
+
+
+def test_a_message_without_a_time_was_said_when_the_one_before_it_was(tmp_path):
+    messages = [
+        {"role": "user", "content": "a"},
+        {"role": "user", "content": "b", "date": "2024-05-01T10:00:00Z"},
+        {"role": "user", "content": "c"},
+        {"role": "user", "content": "d", "date": "2024-05-02T10:00:00Z"},
+        {"role": "user", "content": "e"},
+    ]
+    (session,) = read(saved(tmp_path, messages))
+    days = [turn.said_at and turn.said_at.day for turn in session.turns]
+    assert days == [None, 1, 1, 2, 2]
+    assert (session.n_carried, session.n_untimed) == (2, 1)
+
+
+@pytest.mark.parametrize("created", ["2024-05-01T10:00:00Z", "2024-05-01T10:00:00"])
+def test_the_first_message_was_said_when_its_conversation_was_made(tmp_path, created):
+    (session,) = read(saved(tmp_path, {"messages": HELLO, "created": created}))
+    assert {turn.said_at for turn in session.turns} == {datetime.fromisoformat(created)}
+    assert (session.n_carried, session.n_untimed) == (2, 0)
+
+
+def test_messages_of_a_running_program_become_turns():
+    turns = from_messages([*HELLO, {"role": "assistant", "content": None}])
+    assert [(turn.role, turn.text) for turn in turns] == [
+        (Role.USER, "Hello."),
+        (Role.ASSISTANT, "Hello, Mira."),
+    ]
+    with pytest.raises(BadImport, match="message 1: 'role' must be text"):
+        from_messages([{"content": "x"}])
+
+
+@pytest.mark.parametrize("call", [from_messages, detect, read])
+@pytest.mark.parametrize("wrong", [None, 5, b"bytes"])
+def test_what_is_neither_messages_nor_a_path_is_an_invalid_input(call, wrong):
+    with pytest.raises(InvalidInput):
+        call(wrong)

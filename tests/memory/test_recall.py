@@ -126,6 +126,18 @@ def test_an_expired_turn_is_not_recalled(hashed, clock):
     assert not bank.recall("door code", abstain=False).hits
 
 
+def test_a_now_in_the_past_does_not_bring_back_what_has_expired(hashed, clock):
+    bank = hashed.create_bank("b")
+    bank.remember(
+        TurnDraft(text="the door code is 4711", expires_at=clock.now + timedelta(minutes=5)),
+        session="s",
+    )
+    before = clock.now
+    clock.now += timedelta(minutes=6)
+    assert not bank.recall("door code", now=before, abstain=False).hits
+    assert not bank.rank("door code", now=before)
+
+
 def test_an_expired_neighbour_is_not_packed_as_context(hashed, clock):
     bank = hashed.create_bank("b")
     soon = clock.now + timedelta(minutes=5)

@@ -93,6 +93,20 @@ def test_each_resend_of_a_growing_transcript_stores_its_tail(memory):
     assert bank.bank.n_turns == 50
 
 
+def test_an_agent_that_sends_its_last_messages_alone_stores_each_of_them_once(memory):
+    bank = memory.create_bank("mira")
+    prompt = {"role": "system", "content": "You help Mira."}
+    talk = []
+    for n in range(12):
+        talk += [
+            {"role": "user", "content": f"Note number {n}: bread and the ferry."},
+            {"role": "assistant", "content": "Noted."},
+        ]
+        done = bank.remember([prompt, *talk[-6:]], session="chat")
+        assert len(done.stored) == (3 if n == 0 else 2)
+    assert [turn.text for turn in bank.turns("chat")][1:] == [one["content"] for one in talk]
+
+
 def test_a_relative_day_is_shown_with_the_day_it_was_said(memory):
     bank = memory.create_bank("a")
     bank.remember(

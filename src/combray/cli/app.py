@@ -22,6 +22,8 @@ from combray.cli import (
     recall,
     reindex,
     remember,
+    sessions,
+    turns,
 )
 from combray.cli.invocation import EPILOG, Invocation
 from combray.cli.screen import Screen
@@ -86,6 +88,8 @@ app.command("forget", epilog=EPILOG)(forget.forget)
 app.command("export", epilog=EPILOG)(export.export)
 app.command("import", epilog=EPILOG)(import_.import_)
 app.command("banks", epilog=EPILOG)(banks.banks)
+app.command("sessions", epilog=EPILOG)(sessions.sessions)
+app.command("turns", epilog=EPILOG)(turns.turns)
 app.command("doctor", epilog=EPILOG)(doctor.doctor)
 app.command("config", epilog=EPILOG)(config.config)
 app.command("reindex", epilog=EPILOG)(reindex.reindex)

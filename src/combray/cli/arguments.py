@@ -75,19 +75,38 @@ Tags = Annotated[
 Since = Annotated[
     str | None,
     typer.Option(
-        "--since", metavar="TIME", help="Look only at turns said at this ISO 8601 time or later."
+        "--since",
+        metavar="TIME",
+        help="Look only at turns said at this time or later, such as 2024-06-01T18:30, 2024-06-01, 2024-06 or 2024.",
     ),
 ]
 Until = Annotated[
     str | None,
     typer.Option(
-        "--until", metavar="TIME", help="Look only at turns said before this ISO 8601 time."
+        "--until",
+        metavar="TIME",
+        help="Look only at turns said before this time, written likewise.",
     ),
 ]
 NoAbstain = Annotated[
     bool,
     typer.Option("--no-abstain", help="Show the best there is, even where the bank does not seem to hold an answer."),
 ]  # fmt: skip
+
+Limit = Annotated[
+    int, typer.Option("--limit", metavar="N", min=1, max=1000, help="List at most N of them.")
+]
+Zone = Annotated[
+    str | None,
+    typer.Option(
+        "--zone",
+        metavar="NAME",
+        help="Read naive times of a bank that is made now in this IANA zone; COMBRAY_ZONE, or UTC, by default.",
+    ),
+]
+Create = Annotated[
+    bool, typer.Option("--create/--no-create", help="Make the bank if it does not exist.")
+]
 
 
 def filters_of(
@@ -102,13 +121,13 @@ def filters_of(
 ) -> Filters:
     """The filters; naive times are read in the bank's zone."""
     return Filters(
-        speakers=tuple(speakers or ()),
-        sessions=tuple(sessions or ()),
-        roles=tuple(roles or ()),
-        tags=tuple(tags or ()),
-        since=time_in(bank, since),
-        until=time_in(bank, until),
-    )
+        speakers=speakers or (),
+        sessions=sessions or (),
+        roles=roles or (),
+        tags=tags or (),
+        since=since,
+        until=until,
+    ).in_zone(zone(bank.bank.zone))
 
 
 def time_in(bank: BankMemory, text: str | None) -> datetime | None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from combray.cli.invocation import Invocation
 from combray.cli.shapes import plain
+from combray.config import default_database
 from combray.model import Bank
 
 
@@ -33,10 +35,14 @@ def banks(
                 if not (all and more):
                     break
     else:
-        call.screen.note(
-            f"There is no database at {call.database} yet; `combray remember` makes it."
-        )
+        call.screen.note(_no_database(call.database))
     _show(call, found, found[-1].name if more else None)
+
+
+def _no_database(path: Path) -> str:
+    if not path.parent.exists() and path != default_database():
+        return f"There is no database at {path}, nor a folder {path.parent}: make it, or choose another path."
+    return f"There is no database at {path} yet; `combray remember` makes it."
 
 
 def _show(call: Invocation, found: list[Bank], next_after: str | None) -> None:

@@ -9,11 +9,12 @@ from typing import Any
 import typer
 
 from combray.cli.invocation import Invocation
-from combray.config import Settings
+from combray.config import Settings, default_models
+from combray.errors import NotFound
 
 
 def config(context: typer.Context) -> None:
-    """Show every setting and where its value comes from."""
+    """Show every setting as it is in force, and where its value comes from."""
     call = Invocation.of(context)
     rows = [_row(call, name) for name in (field.name for field in fields(Settings))]
     for name in unknown_variables():
@@ -42,7 +43,21 @@ def _row(call: Invocation, name: str) -> dict[str, Any]:
     source = "environment" if os.environ.get(variable(name)) else "default"
     if name == "db":
         value, source = str(call.database), source if call.db is None else "option"
+    elif name == "models" and not value:
+        value = str(default_models())
+    elif name == "data" and not value:
+        value = _data()
     return {"name": name, "value": value, "source": source, "variable": variable(name)}
+
+
+def _data() -> str:
+    """The folder that benchmarks would read where none is set; empty where there is none."""
+    from combray.eval.datasets.base import data_root
+
+    try:
+        return str(data_root())
+    except NotFound:
+        return ""
 
 
 def _shown(value: object) -> str:

@@ -33,22 +33,35 @@ QUESTIONS = (
     "Where is Lena getting married?",
     "Which nuts can Idris not eat?",
     "When is Maya's recital?",
+    "What did Nora plan in October?",
     "What is the wifi password?",
 )
+REMARKS = {
+    QUESTIONS[0]: (
+        "What was true in March is there beside what is true now, each under its day: nothing said is overwritten, and "
+        "whoever reads the pack goes by the latest."
+    ),
+    QUESTIONS[2]: "The answer is four words long; it is found beside the question that it answers.",
+    QUESTIONS[3]: "A date in the question favours what was said, or is spoken of, at that time.",
+}
+"""What a question shows, for those that need a word."""
+
+FORGOTTEN = "tea-in-march"
+"""The session that is forgotten at the end, and with it what answers the third question."""
 
 CHANNELS = {
-    "lexical": "the same words",
-    "dense": "the same meaning",
-    "late": "matching phrases",
-    "neighbours": "beside a match",
-    "episode": "from the right sitting",
-    "cooccurrence": "shares a rare name",
-    "time": "at the right time",
-    "speaker": "said by the one asked about",
-    "question": "no question itself",
-    "recency": "said lately",
+    "lexical": ("the same words", "words of the question are in it, the rarer the better"),
+    "dense": ("the same meaning", "it means much the same as the question as a whole"),
+    "late": ("matching phrases", "word by word, something in it means what the question says"),
+    "neighbours": ("beside a match", "the turn before or after it matches"),
+    "episode": ("from a session that fits", "its session as a whole is about the question"),
+    "cooccurrence": ("shares a rare name", "it shares names with turns that match"),
+    "time": ("at the right time", "it was said, or speaks of, when the question asks for"),
+    "speaker": ("said by the one asked about", "the question names who said it"),
+    "question": ("no question itself", "it tells, where others ask"),
+    "recency": ("said lately", "it is among the latest"),
 }
-"""The channels of the default method, in words."""
+"""The channels of the default method: a reason in words, and what it means."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,11 +82,12 @@ def demo(
         ),
     ] = None,
 ) -> None:
-    """Remember a small conversation and ask it four questions.
+    """Remember a small conversation, ask it five questions, and forget some.
 
     Two friends talk in March and in September, and one of them plans a dinner with an assistant in October. Plans
-    change, an answer is three words long, and one question has no answer. Nothing of yours is read or written. The
-    encoder's weights (90 MB) are fetched first if they are not here; without them recall goes by words alone.
+    change, an answer is four words long, one question names a month, and one has no answer. Nothing of yours is read
+    or written. The encoder's weights (90 MB) are fetched first if they are not here; without them recall goes by
+    words alone. With --keep nothing is forgotten.
     """
     from combray.memory import Memory
 
@@ -89,7 +103,10 @@ def demo(
         if call.screen.json:
             call.screen.value([explain_fields(one) for one in found])
             return
-        _show(call.screen.console(), memory, written, found)
+        console = call.screen.console()
+        _show(console, memory, written, found)
+        if keep is None:
+            _forget(console, bank)
     _farewell(call.screen.console(), keep)
 
 
@@ -129,10 +146,11 @@ def _write(bank: BankMemory) -> _Written:
 
 
 def _ask(bank: BankMemory) -> list[Recall]:
-    return [
-        bank.recall(question, k=K, budget_tokens=BUDGET_TOKENS, method="fused", now=NOW)
-        for question in QUESTIONS
-    ]
+    return [_asked(bank, question) for question in QUESTIONS]
+
+
+def _asked(bank: BankMemory, question: str) -> Recall:
+    return bank.recall(question, k=K, budget_tokens=BUDGET_TOKENS, method="fused", now=NOW)
 
 
 def _show(console: Console, memory: Memory, written: _Written, found: Sequence[Recall]) -> None:
@@ -150,6 +168,34 @@ def _show(console: Console, memory: Memory, written: _Written, found: Sequence[R
         console.print()
         console.print(Text(f"{number}  {one.query}", style="bold cyan"))
         _pack(console, one)
+    _legend(console, found)
+
+
+def _legend(console: Console, found: Sequence[Recall]) -> None:
+    """What the reasons mean that were given."""
+    given = [name for one in found for item in one.items for name in _channels(item)]
+    console.print()
+    console.print(
+        "The reasons, each a channel of the method; `combray explain` shows all with their numbers:"
+    )
+    for name in dict.fromkeys(given):
+        if name in CHANNELS:
+            words, meaning = CHANNELS[name]
+            console.print(f"   {words}: {meaning}")
+
+
+def _forget(console: Console, bank: BankMemory) -> None:
+    from rich.text import Text
+
+    receipt = bank.forget(session=FORGOTTEN)
+    again = _asked(bank, QUESTIONS[2])
+    gone = not any(item.turn.session == FORGOTTEN for item in again.items)
+    console.print()
+    console.print(
+        Text(f"Forgot the session {FORGOTTEN}: {count(len(receipt.turns), 'turn')}.", style="bold")
+    )
+    console.print(f"Their bytes have left the file: {'yes' if receipt.erased else 'not yet'}.")
+    console.print(f"Question 3 again finds nothing of them: {'yes' if gone else 'no'}.")
 
 
 def _pack(console: Console, found: Recall) -> None:
@@ -167,6 +213,8 @@ def _pack(console: Console, found: Recall) -> None:
     for item in found.items:
         line(f"[{item.cite}] {_reason(item)}", "green")
     took = found.trace.timings_ms.get("total", 0.0)
+    if found.query in REMARKS:
+        line(REMARKS[found.query])
     line(f"{found.n_tokens} tokens, support {found.support:.2f}, {took:.0f} ms", "dim")
 
 
@@ -174,9 +222,15 @@ def _reason(item: PackItem) -> str:
     """Why the turn is there, in words: its two strongest channels."""
     if item.part is Part.CONTEXT:
         return f"stands beside the turn that ranks {_ordinal(item.hit.rank)}"
+    words = [CHANNELS[name][0] if name in CHANNELS else name for name in _channels(item)]
+    return f"ranks {_ordinal(item.hit.rank)}: " + (", ".join(words) or "the best there is")
+
+
+def _channels(item: PackItem) -> list[str]:
+    if item.part is Part.CONTEXT:
+        return []
     added = sorted(item.hit.contributions.items(), key=lambda pair: -pair[1])
-    words = [CHANNELS.get(name, name) for name, value in added if value > 0]
-    return f"ranks {_ordinal(item.hit.rank)}: " + (", ".join(words[:2]) or "the best there is")
+    return [name for name, value in added if value > 0][:2]
 
 
 def _ordinal(rank: int) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from combray import __version__
+from combray import __version__, registry
 from combray.cli.config import unknown_variables
 from combray.cli.invocation import IN_MEMORY, Invocation
 from combray.cli.screen import count
@@ -83,6 +83,7 @@ def _weights(call: Invocation) -> Finding:
 
     settings = call.settings
     if settings.embedder not in {"auto", "minilm"}:
+        registry.embedder_name(settings.embedder)
         return Finding(severity="ok", what=f"Embedder: {settings.embedder}.")
     try:
         folder = locate(models=Path(settings.models) if settings.models else None)

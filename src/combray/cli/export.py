@@ -6,7 +6,7 @@ import hashlib
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -14,10 +14,6 @@ from combray.cli.arguments import BankName
 from combray.cli.invocation import Invocation
 from combray.cli.screen import Advance, count
 from combray.importers import combray_jsonl
-from combray.model import Session, Turn
-
-if TYPE_CHECKING:
-    from combray.memory import BankMemory
 
 
 def export(
@@ -43,31 +39,23 @@ def export(
         open_bank = memory.bank(bank)
         info = open_bank.bank
         with call.screen.progress(f"Exporting {bank}", info.n_turns) as advance:
-            sessions = _sessions(open_bank, advance)
+            rows = _counted(open_bank.export(), advance)
             if file == "-":
-                for line in combray_jsonl.lines(info, sessions):
-                    sys.stdout.buffer.write(line.encode())
+                for row in rows:
+                    sys.stdout.buffer.write(combray_jsonl.line(row).encode())
                 sys.stdout.buffer.flush()
                 return
-            combray_jsonl.write(Path(file).expanduser(), info, sessions)
+            combray_jsonl.write(Path(file).expanduser(), rows)
     if call.screen.json:
         call.screen.value({"bank": bank, **_about(Path(file).expanduser())})
         return
     call.screen.text(f"Exported {count(info.n_turns, 'turn')} of bank {bank} to {file}.")
 
 
-def _sessions(bank: BankMemory, advance: Advance) -> Iterator[tuple[Session, Iterator[Turn]]]:
-    after = ""
-    while page := bank.sessions(after=after):
-        for session in page:
-            yield session, _counted(bank.turns(session.name), advance)
-        after = page[-1].name
-
-
-def _counted(turns: Iterator[Turn], advance: Advance) -> Iterator[Turn]:
-    for turn in turns:
-        yield turn
-        advance(1)
+def _counted(rows: Iterator[dict[str, Any]], advance: Advance) -> Iterator[dict[str, Any]]:
+    for row in rows:
+        yield row
+        advance("turn" in row)
 
 
 def _about(path: Path) -> dict[str, str | int]:

@@ -10,8 +10,8 @@ import typer
 from combray.cli.arguments import BankName, asks_a_person
 from combray.cli.invocation import Invocation
 from combray.cli.screen import clipped, count
-from combray.errors import InvalidInput, NotFound
-from combray.model import Session, Turn
+from combray.errors import InvalidInput
+from combray.model import Turn
 
 if TYPE_CHECKING:
     from combray.memory import BankMemory, Memory
@@ -35,7 +35,11 @@ def forget(
     bank: BankName,
     turn: Annotated[
         list[str] | None,
-        typer.Option("--turn", metavar="ID", help="Forget the turn of this id; may be repeated."),
+        typer.Option(
+            "--turn",
+            metavar="ID",
+            help="Forget the turn of this id, or of this id of your own; may be repeated.",
+        ),
     ] = None,
     session: Annotated[
         str | None,
@@ -53,10 +57,10 @@ def forget(
     """
     call = Invocation.of(context)
     target = _Target(turns=tuple(turn or ()), session=session, whole_bank=whole_bank)
-    if sum([bool(target.turns), session is not None, whole_bank]) != 1:
-        raise typer.BadParameter(
-            "name what to forget: one of --turn, --session and --bank.", param_hint="forget"
-        )
+    named = sum([bool(target.turns), session is not None, whole_bank])
+    if named != 1:
+        problem = "name what to forget" if named == 0 else "name one thing to forget at a time"
+        raise InvalidInput(f"{problem}: only one of --turn, --session and --bank.")
     with call.memory() as memory:
         open_bank = memory.bank(bank)
         call.screen.note(_preview(open_bank, target))
@@ -79,7 +83,7 @@ def _preview(bank: BankMemory, target: _Target) -> str:
         lines += [f"  … and {len(turns) - _SHOWN:,} more"] if len(turns) > _SHOWN else []
         return "\n".join(lines)
     if target.session is not None:
-        n = _session(bank, target.session).n_turns
+        n = bank.session(target.session).n_turns
         return f"This forgets session {target.session} of bank {bank.name}: {count(n, 'turn')}."
     info = bank.bank
     held = f"{count(info.n_turns, 'turn')} in {count(info.n_sessions, 'session')}"
@@ -88,16 +92,6 @@ def _preview(bank: BankMemory, target: _Target) -> str:
 
 def _line(turn: Turn) -> str:
     return f"  {turn.said_at:%Y-%m-%d} {turn.speaker}: {clipped(turn.spoken, _SNIPPET)}"
-
-
-def _session(bank: BankMemory, name: str) -> Session:
-    after = ""
-    while page := bank.sessions(after=after):
-        for session in page:
-            if session.name == name:
-                return session
-        after = page[-1].name
-    raise NotFound("session", name)
 
 
 def _confirmed() -> bool:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from combray.cli.arguments import BankName
+from combray.cli.arguments import BankName, Create, Zone
 from combray.cli.invocation import Invocation
 from combray.cli.loading import Request, load
 
@@ -46,9 +46,8 @@ def import_(
             help="Take only this conversation of a LoCoMo file, into BANK itself.",
         ),
     ] = None,
-    create: Annotated[
-        bool, typer.Option("--create/--no-create", help="Make a bank that does not exist.")
-    ] = True,
+    create: Create = True,
+    zone: Zone = None,
 ) -> None:
     """Store the turns of a file.
 
@@ -57,5 +56,5 @@ def import_(
     nothing. A LoCoMo file with several conversations becomes a bank for each, BANK/conv-26 and so on.
     """
     wanted = None if format is Format.AUTO else str(format)
-    request = Request(bank=bank, path=file, format=wanted, only=only, create=create)
+    request = Request(bank=bank, path=file, format=wanted, only=only, create=create, zone=zone)
     load(Invocation.of(context), request)

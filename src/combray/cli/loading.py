@@ -1,8 +1,7 @@
 """Bringing a file into banks: what `import` and `remember --file` share.
 
-A session whose turns all have ids is written in batches; any other in one transaction, because the identity of a
-turn without an id depends on what stands around it. Either way what is stored is stored: the same command run again
-goes on where the first one was cut off, and a third time does nothing.
+Sessions are written in batches. What is stored is stored: the same command run again goes on where the first one
+was cut off, and a third time does nothing.
 """
 
 from __future__ import annotations
@@ -24,14 +23,12 @@ from combray.cli.invocation import Invocation
 from combray.cli.screen import Advance, count
 from combray.errors import InvalidInput, NotFound
 from combray.importers import combray_jsonl, detect, locomo, read
+from combray.memory.writing import BATCH
 from combray.model import Session, Turn
 
 if TYPE_CHECKING:
     from combray.importers import ImportedSession
     from combray.memory import BankMemory, Memory, Remembered
-
-BATCH = 256
-"""Turns in one transaction: a fraction of a second of embedding, and little to do again after a kill."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +41,7 @@ class Request:
         format: name of its format, or None to look into it.
         only: the one conversation of a LoCoMo file to take.
         create: whether banks that do not exist are made.
+        zone: of banks that are made; the file's, or the settings', where not given.
     """
 
     bank: str
@@ -51,6 +49,7 @@ class Request:
     format: str | None = None
     only: str | None = None
     create: bool = True
+    zone: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,15 +142,17 @@ class _Counter:
 
 
 @contextmanager
-def _interruptible(call: Invocation, advance: Advance) -> Iterator[Advance]:
+def _interruptible(call: Invocation, what: str, total: int) -> Iterator[Advance]:
+    """A bar while the block runs; an interruption says how far it came, from the moment the bar is seen."""
     so_far = _Counter()
-
-    def both(n: int) -> None:
-        so_far.turns += n
-        advance(n)
-
     try:
-        yield both
+        with call.screen.progress(what, total) as bar:
+
+            def advance(n: int) -> None:
+                so_far.turns += n
+                bar(n)
+
+            yield advance
     except KeyboardInterrupt:
         call.screen.warn(
             f"interrupted: {count(so_far.turns, 'turn')} of the file are stored; "
@@ -167,11 +168,10 @@ def _restoring(call: Invocation, request: Request, path: Path) -> list[Loaded]:
     clock = partial(_same, header.created_at)
     with (
         call.memory(create=request.create, clock=clock) as memory,
-        call.screen.progress(f"Restoring {request.bank}", total) as bar,
-        _interruptible(call, bar) as advance,
+        _interruptible(call, f"Restoring {request.bank}", total) as advance,
     ):
         bank, created = opened_bank(
-            call, memory, request.bank, create=request.create, zone=header.zone
+            call, memory, request.bank, create=request.create, zone=request.zone or header.zone
         )
         done = Loaded(bank=request.bank, created=created)
         for session, turns in combray_jsonl.read_records(path):
@@ -197,12 +197,15 @@ def _remembering(call: Invocation, request: Request, path: Path, kind: str) -> l
     done = []
     with (
         call.memory(create=request.create) as memory,
-        call.screen.progress(f"Importing into {request.bank}", total) as bar,
-        _interruptible(call, bar) as advance,
+        _interruptible(call, f"Importing into {request.bank}", total) as advance,
     ):
         for name, sessions in by_bank.items():
-            bank, created = opened_bank(call, memory, name, create=request.create)
-            loaded = Loaded(bank=name, created=created, sessions=len(sessions))
+            bank, created = opened_bank(
+                call, memory, name, create=request.create, zone=request.zone
+            )
+            loaded = Loaded(
+                bank=name, created=created, sessions=len(sessions), notes=_about_times(sessions)
+            )
             for one in sessions:
                 loaded = _remember(bank, one, loaded, advance)
             done.append(loaded)
@@ -210,13 +213,28 @@ def _remembering(call: Invocation, request: Request, path: Path, kind: str) -> l
 
 
 def _remember(bank: BankMemory, one: ImportedSession, loaded: Loaded, advance: Advance) -> Loaded:
-    every_id = all(turn.id is not None for turn in one.turns)
-    size = BATCH if every_id else max(len(one.turns), 1)
-    for start in range(0, len(one.turns), size):
-        batch = one.turns[start : start + size]
-        loaded = loaded.plus(bank.remember(batch, session=one.session))
-        advance(len(batch))
+    for written in bank.remember_in_batches(one.turns, session=one.session):
+        loaded = loaded.plus(written)
+        advance(len(written.ids))
     return loaded
+
+
+def _about_times(sessions: Sequence[ImportedSession]) -> tuple[str, ...]:
+    """What became of messages that had no time."""
+    carried = sum(one.n_carried for one in sessions)
+    untimed = sum(one.n_untimed for one in sessions)
+    notes = []
+    if carried:
+        notes.append(
+            f"{count(carried, 'message')} had no time and were given that of the message before, "
+            "or of the conversation."
+        )
+    if untimed:
+        notes.append(
+            f"{count(untimed, 'message')} had no time, nor any before them: they count as said at the time of this "
+            "import."
+        )
+    return tuple(notes)
 
 
 def _by_bank(

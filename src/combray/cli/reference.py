@@ -15,6 +15,7 @@ import typer.main
 from combray import errors
 from combray.cli.app import app
 from combray.cli.run import BUG, INTERRUPTED, PIPE_CLOSED, SYSTEM
+from combray.importers import BadImport
 
 _TOP = """\
 # Command line
@@ -50,7 +51,7 @@ def _section(name: str, command: Any) -> str:  # noqa: ANN401
     if getattr(command, "commands", None):
         usage += " COMMAND"
     lines = [f"## {name}", "", f"    {usage}", "", _flowing(command.help or ""), ""]
-    lines += [f"- `{one.metavar}`: {one.help}" for one in arguments]
+    lines += [f"- `{one.metavar}`: {one.help}{_default(one)}" for one in arguments]
     lines += [f"- {_names(one)}: {one.help}{_default(one)}" for one in options if one.help]
     return "\n".join(lines).rstrip() + "\n"
 
@@ -71,17 +72,20 @@ def _names(option: Any) -> str:  # noqa: ANN401
 
 
 def _default(option: Any) -> str:  # noqa: ANN401
-    shown = option.default is not None and option.default != "" and not option.is_flag
-    return f" Default: `{option.default}`." if shown else ""
+    value = option.default
+    if getattr(option, "is_flag", False):
+        names = option.opts if value else option.secondary_opts
+        return f" Default: `{names[0]}`." if option.secondary_opts else ""
+    return f" Default: `{value}`." if value is not None and value != "" else ""
 
 
 def _exit_codes() -> str:
     meanings = {
         0: "done; a recall that abstains is done too",
         1: "something is not right: `doctor` or `models verify` found an error, or a prompt was declined",
-        2: "wrong usage",
-        BUG: "a bug in combray",
-        SYSTEM: "the system refused to read or write a file",
+        2: "wrong usage: `usage`",
+        BUG: "a bug in combray: `bug`",
+        SYSTEM: "the system refused to read or write a file: `system`",
         INTERRUPTED: "interrupted; what was acknowledged is stored",
         PIPE_CLOSED: "the program that read our output went away",
     }
@@ -94,7 +98,7 @@ def _exit_codes() -> str:
 def _errors() -> dict[int, list[str]]:
     """Error codes by exit code."""
     found: dict[int, list[str]] = {}
-    for kind in vars(errors).values():
+    for kind in [*vars(errors).values(), BadImport]:
         if not isinstance(kind, type) or not issubclass(kind, errors.CombrayError):
             continue
         if kind is not errors.CombrayError:

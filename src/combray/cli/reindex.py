@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from combray import registry
 from combray.cli.arguments import BankName
 from combray.cli.invocation import Invocation
 from combray.cli.screen import count
@@ -17,7 +18,7 @@ def reindex(
     bank: BankName,
     embedder: Annotated[
         str | None,
-        typer.Option("--embedder", metavar="NAME", help="Embed with this model: minilm, hash, or none for words alone."),
+        typer.Option("--embedder", metavar="NAME", help="Embed with this model: minilm, hash, or none, which drops the vectors and leaves words alone."),
     ] = None,
     analyser: Annotated[
         str | None,
@@ -31,12 +32,15 @@ def reindex(
     call = Invocation.of(context)
     with call.memory() as memory:
         open_bank = memory.bank(bank)
+        if embedder is not None:
+            registry.embedder_name(embedder)
         call.screen.note(f"Reading {count(open_bank.bank.n_turns, 'turn')} of {bank} again.")
         done = open_bank.reindex(embedder=embedder, analyser=analyser)
     if call.screen.json:
         call.screen.value({"bank": bank, **plain(done)})
         return
-    vectors = f"vectors of {done.embedder}" if done.embedder else "no vectors"
+    vectors = f"vectors of {done.embedder}" if done.embedder else "no vectors: recall is lexical"
+    dropped = f" dropped the vectors of {done.dropped};" if done.dropped else ""
     call.screen.text(
-        f"Analysed {count(done.analysed, 'turn')}, embedded {done.embedded:,}; {bank} has {vectors}."
+        f"Analysed {count(done.analysed, 'turn')}, embedded {done.embedded:,};{dropped} {bank} has {vectors}."
     )

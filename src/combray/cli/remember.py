@@ -8,12 +8,15 @@ from typing import Annotated
 
 import typer
 
-from combray.cli.arguments import BankName, asks_a_person, standard_input
+from combray.cli.arguments import BankName, Create, Zone, asks_a_person, standard_input
 from combray.cli.invocation import Invocation
 from combray.cli.loading import Request, load, opened_bank
 from combray.cli.shapes import plain
 from combray.memory import Remembered
-from combray.model import Role, TurnDraft
+from combray.memory.drafts import checked
+from combray.model import Role, Session, TurnDraft
+from combray.model.time import read_time
+from combray.model.time import zone as zone_of
 
 
 def remember(
@@ -45,7 +48,9 @@ def remember(
     ] = None,
     at: Annotated[
         str | None,
-        typer.Option("--at", metavar="TIME", help="When, as ISO 8601; now by default."),
+        typer.Option(
+            "--at", metavar="TIME", help="When, such as 2024-06-01T18:30; now by default."
+        ),
     ] = None,
     tag: Annotated[
         list[str] | None,
@@ -67,9 +72,8 @@ def remember(
             help="Remember a whole file instead, as `combray import` does.",
         ),
     ] = None,
-    create: Annotated[
-        bool, typer.Option("--create/--no-create", help="Make the bank if it does not exist.")
-    ] = True,
+    create: Create = True,
+    zone: Zone = None,
 ) -> None:
     """Store a turn, word for word, and print its id.
 
@@ -83,7 +87,7 @@ def remember(
             raise typer.BadParameter(
                 "a file says itself who said what, and when.", param_hint="--file"
             )
-        load(call, Request(bank=bank, path=str(file), create=create))
+        load(call, Request(bank=bank, path=str(file), create=create, zone=zone))
         return
     draft = TurnDraft(
         text=_said(text, caption),
@@ -94,10 +98,22 @@ def remember(
         id=id,
         tags=tuple(tag or ()),
     )
+    _check(draft, session, zone)
     with call.memory(create=create) as memory:
-        open_bank, created = opened_bank(call, memory, bank, create=create)
+        open_bank, created = opened_bank(call, memory, bank, create=create, zone=zone)
         done = open_bank.remember(draft, session=session)
     _show(call, bank, done, created=created)
+
+
+def _check(draft: TurnDraft, session: str | None, zone: str | None) -> None:
+    """Refuse what cannot be stored before a bank, or even a file, is made for it."""
+    checked(draft)
+    if session is not None:
+        Session(name=session)
+    if draft.said_at is not None:
+        read_time(draft.said_at)
+    if zone is not None:
+        zone_of(zone)
 
 
 def _said(text: str | None, caption: str | None) -> str:

@@ -8,6 +8,7 @@ Exit codes: 0 done · 1 something is not right (`doctor` found an error, a promp
 from __future__ import annotations
 
 import os
+import re
 import sys
 import traceback
 from collections.abc import Sequence
@@ -31,6 +32,18 @@ PIPE_CLOSED = 141
 
 # typer gives no name to the base of its usage errors that all of its versions share.
 _UsageError: Any = typer.BadParameter.__base__
+
+_WORDS = tuple(
+    (re.compile(pattern), ours)
+    for pattern, ours in (
+        (r"Input should be a valid integer.*", "it must be a whole number"),
+        (r"Input should be a valid (\w+).*", r"it must be a \1"),
+        (r"Input should be greater than or equal to (\S+)", r"it must be at least \1"),
+        (r"Input should be less than or equal to (\S+)", r"it must be at most \1"),
+        (r"Input should be ", "it must be "),
+        (r"(Value|Assertion) error, ", ""),
+    )
+)
 
 _FLAGS = frozenset({"--json", "--quiet", "--traceback"})
 
@@ -118,7 +131,7 @@ def failure_of(error: Exception) -> Failure:
         facts = plain({key: value for key, value in vars(error).items() if key[0] != "_"})
         return Failure(code=error.code, message=str(error), exit_code=error.exit_code, facts=facts)
     if isinstance(error, _UsageError):
-        message = error.format_message().rstrip(".") + "."
+        message = plainly(error.format_message()).rstrip(".") + "."
         command = getattr(getattr(error, "ctx", None), "command_path", "combray")
         return Failure(
             code="usage",
@@ -138,6 +151,17 @@ def failure_of(error: Exception) -> Failure:
         ),
         exit_code=BUG,
     )
+
+
+def plainly(message: str) -> str:
+    """A usage error in words of ours; typer passes on those of the library that it checks values with.
+
+    >>> plainly("Invalid value for '--k': Input should be a valid integer, unable to parse string as an integer")
+    "Invalid value for '--k': it must be a whole number"
+    """
+    for pattern, ours in _WORDS:
+        message = pattern.sub(ours, message)
+    return message
 
 
 def _said(screen: Screen, failure: Failure) -> int:

@@ -67,7 +67,8 @@ def locate(model: ModelCard | str = MINILM, models: Path | None = None) -> Path:
 
     Args:
         model: a card, or its name.
-        models: a folder that holds the files, or models by name; else `COMBRAY_MODELS`, else the cache.
+        models: a folder that holds the files, or models by name, and the only one that is looked into; else
+            `COMBRAY_MODELS`, likewise; else the cache.
 
     Raises:
         WeightsUnavailable: not here, or not what they should be; says which file and what to do.
@@ -169,8 +170,8 @@ def _home(wanted: ModelCard, models: Path | None) -> Path:
 
 def _places(wanted: ModelCard, models: Path | None) -> list[Path]:
     named = _named_folder(models)
-    own = [] if named is None else [named / wanted.folder]
-    return _filled_by_hand(wanted, models) or [*own, _cache() / wanted.folder]
+    home = _cache() if named is None else named
+    return _filled_by_hand(wanted, models) or [home / wanted.folder]
 
 
 def _filled_by_hand(wanted: ModelCard, models: Path | None) -> list[Path]:

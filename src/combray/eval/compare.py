@@ -105,7 +105,8 @@ def _values(side: Side, measure: str) -> dict[tuple[str, str], Row]:
     methods = list(dict.fromkeys(row.method for row in rows))
     method = side.method or (methods[0] if len(methods) == 1 else None)
     if method not in methods:
-        wanted = f"no method {method!r}" if method else "several methods; name one"
+        several = "several methods; by --first-method or --second-method name one"
+        wanted = f"no method {method!r}" if method else several
         raise InvalidInput(f"{side.path}: {wanted} (there are: {', '.join(methods)}).")
     found = {(row.bank, row.question): row for row in rows if row.method == method}
     if not all(measure in row.values for row in found.values()):

@@ -3,6 +3,8 @@
     for imported in read(path):
         bank.remember(imported.turns, session=imported.session)
 
+Messages that a program holds already become turns by `from_messages`.
+
 Formats: ``combray`` (our own export), ``openai`` (chat messages), ``locomo`` (the benchmark's release). Importers know
 values and errors alone; they never touch a store.
 """
@@ -10,14 +12,16 @@ values and errors alone; they never touch a store.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from combray.errors import ConfigError
+from combray.errors import ConfigError, InvalidInput
 from combray.importers import combray_jsonl, locomo, openai_messages
 from combray.importers.base import BadImport, ImportedSession, read_document, read_lines
+from combray.importers.openai_messages import from_messages
 
-__all__ = ["FORMATS", "BadImport", "ImportedSession", "detect", "read"]
+__all__ = ["FORMATS", "BadImport", "ImportedSession", "detect", "from_messages", "read"]
 
 FORMATS: dict[str, Callable[[Path], Iterator[ImportedSession]]] = {
     combray_jsonl.NAME: combray_jsonl.read,
@@ -39,7 +43,7 @@ def detect(path: Path | str) -> str:
     Raises:
         BadImport: the file cannot be read, or is of no known format.
     """
-    path = Path(path)
+    path = _as_path(path)
     record = _first_record(path)
     for name, looks_like in _LOOKS.items():
         if looks_like(record):
@@ -62,7 +66,13 @@ def read(path: Path | str, format: str | None = None) -> Iterator[ImportedSessio
     name = format or detect(path)
     if name not in FORMATS:
         raise ConfigError(f"no import format {name!r}; these are: {', '.join(FORMATS)}.")
-    return FORMATS[name](Path(path))
+    return FORMATS[name](_as_path(path))
+
+
+def _as_path(path: object) -> Path:
+    if not isinstance(path, str | os.PathLike):
+        raise InvalidInput(f"a file to import is a path, not {path!r}.")
+    return Path(path)
 
 
 def _first_record(path: Path) -> object:

@@ -47,10 +47,17 @@ class ImportedSession:
     Attributes:
         session: its name, and title, start, source and metadata where the file has them.
         turns: in order.
+        n_carried: how many of them had no time and were given that of the message before, or of the conversation.
     """
 
     session: Session
     turns: list[TurnDraft]
+    n_carried: int = 0
+
+    @property
+    def n_untimed(self) -> int:
+        """How many turns have no time even so: they will count as said when they are stored."""
+        return sum(turn.said_at is None for turn in self.turns)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +101,7 @@ def parse_json(raw: bytes, place: Place) -> object:
             if place.line is None
             else (f"column {error.colno}")
         )
-        place.fail(f"not JSON ({error.msg} at {at}).")
+        place.fail(f"not JSON ({error.msg.removesuffix(' at')} at {at}).")
     except (ValueError, RecursionError) as error:
         place.fail(f"not JSON that can be read ({error}).")
 

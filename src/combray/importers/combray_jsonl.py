@@ -47,36 +47,57 @@ def looks_like(record: object) -> bool:
     return isinstance(record, dict) and record.get("format") == FORMAT
 
 
-def lines(bank: Bank, sessions: Iterable[tuple[Session, Iterable[Turn]]]) -> Iterator[str]:
-    """The lines of an export, each ending in a line feed; nothing is held in memory.
+def rows(
+    bank: Bank, sessions: Iterable[tuple[Session, Iterable[Turn]]]
+) -> Iterator[dict[str, Any]]:
+    """The rows of an export as JSON has them; nothing is held in memory.
 
     Args:
         bank: its settings go into the header.
         sessions: each with its turns in order of position.
     """
-    yield _line({"format": FORMAT, "version": VERSION, "bank": _bank_fields(bank)})
+    yield {"format": FORMAT, "version": VERSION, "bank": _bank_fields(bank)}
     n_sessions = n_turns = 0
     for session, turns in sessions:
         n_sessions += 1
-        yield _line({"session": _session_fields(session)})
+        yield {"session": _session_fields(session)}
         for turn in turns:
             n_turns += 1
-            yield _line({"turn": _turn_fields(turn)})
-    yield _line({"end": {"sessions": n_sessions, "turns": n_turns}})
+            yield {"turn": _turn_fields(turn)}
+    yield {"end": {"sessions": n_sessions, "turns": n_turns}}
 
 
-def write(path: Path, bank: Bank, sessions: Iterable[tuple[Session, Iterable[Turn]]]) -> None:
-    """Write an export; the file appears under its name only when it is whole and on disk."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+def line(row: Mapping[str, Any]) -> str:
+    """The row as a line of the file, with its line feed."""
+    text = json.dumps(row, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return _LINE_BREAKS.sub(lambda match: f"\\u{ord(match[0]):04x}", text) + "\n"
+
+
+def write(path: Path, rows: Iterable[Mapping[str, Any]]) -> int:
+    """Write an export and return its number of turns; the file appears under its name only when it is whole.
+
+    Raises:
+        OSError: the system refused; it names `path`, and an older file of that name is untouched.
+    """
+    n = 0
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as out:
-            out.writelines(lines(bank, sessions))
-            out.flush()
-            os.fsync(out.fileno())
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8", newline="") as out:
+                for row in rows:
+                    n += "turn" in row
+                    out.write(line(row))
+                out.flush()
+                os.fsync(out.fileno())
+            Path(name).replace(path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        if error.errno is None:
+            raise
+        raise OSError(error.errno, error.strerror, str(path)) from error
+    return n
 
 
 def read_bank(path: Path) -> Bank:
@@ -291,11 +312,6 @@ def _needed_time(fields: Mapping[str, Any], key: str, place: Place) -> datetime:
     if time is None:
         place.fail(f"{key!r} is missing.")
     return time
-
-
-def _line(value: Mapping[str, Any]) -> str:
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return _LINE_BREAKS.sub(lambda match: f"\\u{ord(match[0]):04x}", text) + "\n"
 
 
 def _bank_fields(bank: Bank) -> dict[str, Any]:

@@ -12,7 +12,8 @@ How it is normalised
     their web addresses go to the metadata ``images``, inline bytes are dropped; an audio part's transcript is text;
     the types of parts of other kinds are listed in the metadata ``left_out``.
     Tool calls become lines ``call name(arguments)`` after the text, and stay whole in the metadata.
-    Times: `TIME_KEYS`, as ISO 8601 or seconds since 1970 (milliseconds from 1e11 on).
+    Times: `TIME_KEYS`, as ISO 8601 or seconds since 1970 (milliseconds from 1e11 on). A message without one was said
+    when the message before it was, the first when its conversation was made; one before any time has none.
     A message without any content is left out.
 """
 
@@ -22,11 +23,12 @@ import itertools
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, TypeGuard
 
+from combray.errors import InvalidInput
 from combray.importers.base import (
     ImportedSession,
     Place,
@@ -41,7 +43,7 @@ from combray.importers.base import (
 from combray.model import Role, Session, TurnDraft
 
 NAME = "openai"
-TIME_KEYS = ("created_at", "timestamp", "said_at", "at", "created", "create_time")
+TIME_KEYS = ("created_at", "timestamp", "said_at", "at", "created", "create_time", "date")
 """Names under which a time is looked for, the first that is there."""
 
 _ROLES = {
@@ -81,6 +83,24 @@ def read(path: Path) -> Iterator[ImportedSession]:
     return (session for session in sessions if session.turns)
 
 
+def from_messages(messages: Iterable[Mapping[str, Any]]) -> list[TurnDraft]:
+    """Chat messages of a running program as turns, ready for `BankMemory.remember`; normalised as above.
+
+    Times are left as they are: messages without them are told apart by their order.
+
+    Raises:
+        BadImport: one of them is no message; names which.
+    """
+    if not isinstance(messages, Iterable) or isinstance(messages, str | bytes | Mapping):
+        raise InvalidInput(f"messages must be a list of mappings, not {messages!r}.")
+    whole = Place(path=Path("messages"))
+    drafts = (
+        _turn(mapping(message, place, "a message"), place)
+        for message, place in _numbered(list(messages), whole)
+    )
+    return [draft for draft in drafts if draft is not None]
+
+
 def time_of(record: Mapping[str, Any], place: Place) -> datetime | None:
     """The first time the record gives: aware from a number, as written (perhaps naive) from ISO 8601.
 
@@ -117,9 +137,7 @@ def _of_lines(path: Path) -> Iterator[ImportedSession]:
         for number, (record, where) in enumerate(everything, 1):
             yield _conversation(record, f"{path.stem}-{number}", where)
     else:
-        yield ImportedSession(
-            session=Session(name=path.stem, source=NAME), turns=_turns(everything)
-        )
+        yield _session(Session(name=path.stem, source=NAME), everything)
 
 
 def _of_document(path: Path) -> Iterator[ImportedSession]:
@@ -137,14 +155,14 @@ def _of_document(path: Path) -> Iterator[ImportedSession]:
             place = whole.within(f"conversation {number}")
             yield _conversation(record, f"{path.stem}-{number}", place)
     else:
-        turns = _turns(_numbered(document, whole))
-        yield ImportedSession(session=Session(name=path.stem, source=NAME), turns=turns)
+        yield _session(Session(name=path.stem, source=NAME), _numbered(document, whole))
 
 
 def _conversation(record: object, fallback: str, place: Place) -> ImportedSession:
     if not is_conversation(record):
         place.fail("every record must be a conversation with 'messages', as the first one is.")
     created = time_of(record, place)
+    start = created
     metadata = mapping(record.get("metadata") or {}, place, "'metadata'")
     if created is not None and created.tzinfo is None:
         metadata = {**metadata, "created": created.isoformat()}
@@ -156,7 +174,7 @@ def _conversation(record: object, fallback: str, place: Place) -> ImportedSessio
         source=NAME,
         metadata=metadata,
     )
-    return ImportedSession(session=session, turns=_turns(_numbered(record["messages"], place)))
+    return _session(session, _numbered(record["messages"], place), start)
 
 
 def _numbered(messages: list[Any], place: Place) -> Iterator[tuple[Any, Place]]:
@@ -164,9 +182,19 @@ def _numbered(messages: list[Any], place: Place) -> Iterator[tuple[Any, Place]]:
         yield message, place.within(f"message {number}")
 
 
-def _turns(messages: Iterable[tuple[Any, Place]]) -> list[TurnDraft]:
+def _session(
+    session: Session, messages: Iterable[tuple[Any, Place]], start: datetime | None = None
+) -> ImportedSession:
     drafts = (_turn(mapping(value, place, "a message"), place) for value, place in messages)
-    return [draft for draft in drafts if draft is not None]
+    turns = [draft for draft in drafts if draft is not None]
+    n_carried = 0
+    time: datetime | date | str | None = start
+    for i, turn in enumerate(turns):
+        if turn.said_at is None and time is not None:
+            turns[i] = replace(turn, said_at=time)
+            n_carried += 1
+        time = turns[i].said_at
+    return ImportedSession(session=session, turns=turns, n_carried=n_carried)
 
 
 def _turn(message: dict[str, Any], place: Place) -> TurnDraft | None:

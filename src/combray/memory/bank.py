@@ -1,31 +1,38 @@
-"""One bank and its verbs: remember, recall, rank, forget."""
+"""One bank and its verbs: remember, recall, rank, forget, export."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
 
 from combray import registry
 from combray.embed.base import Embedder
 from combray.errors import InvalidInput
+from combray.memory import checks, finding
 from combray.memory.drafts import DraftLike
 from combray.memory.parts import Parts
 from combray.memory.reading import Request, Stages, find, recall
+from combray.memory.unmatched import explained
 from combray.memory.writing import (
+    BATCH,
     Reindexed,
     Remembered,
     add_vectors,
     analyse_again,
     drafts_of,
+    drop_vectors,
     put_turns,
     write,
+    write_in_batches,
 )
 from combray.methods.base import Method
-from combray.model import Bank, Filters, Hit, Recall, Role, Session, Turn
+from combray.model import Bank, Filters, Hit, Recall, Role, Session, Turn, aware
+from combray.model.time import zone
 from combray.store.base import ForgetReceipt, Selection
 from combray.text.base import Analyser
-
-_PAGE = 1000
 
 
 class BankMemory:
@@ -52,12 +59,13 @@ class BankMemory:
         session: str | Session | None = None,
         speaker: str | None = None,
         role: Role | str | None = None,
-        said_at: datetime | str | None = None,
+        said_at: datetime | date | str | None = None,
     ) -> Remembered:
         """Store turns; durable, with their postings and vectors, when it returns.
 
         Adding a turn again is a no-op that says so. A list of turns without ids and times may be the session's
-        whole transcript, sent again: only its new tail is stored. A single turn without a time is said now.
+        transcript sent again, from its beginning or from a later turn on: only its new tail is stored. A single
+        turn without a time is said now.
 
         Args:
             turns: a text, a `TurnDraft` or a mapping with its fields, or several of them in order.
@@ -73,8 +81,23 @@ class BankMemory:
         """
         now = self._parts.clock()
         drafts = drafts_of(turns, {"speaker": speaker, "role": role, "said_at": said_at}, now)
-        where = Session(name=session) if isinstance(session, str) else session
-        return write(self._parts, self.bank, where, drafts, now)
+        return write(self._parts, self.bank, checks.session(session), drafts, now)
+
+    def remember_in_batches(
+        self,
+        turns: Iterable[DraftLike],
+        *,
+        session: str | Session | None = None,
+        size: int = BATCH,
+    ) -> Iterator[Remembered]:
+        """Store a long list as `remember` does, but `size` turns in a transaction.
+
+        Each batch is durable when it is given. A list that was cut off goes on when it is stored again.
+        """
+        now = self._parts.clock()
+        said = drafts_of(turns, {}, now), now
+        size = checks.whole_number(size, "size")
+        return write_in_batches(self._parts, self.bank, checks.session(session), said, size=size)
 
     def restore(self, session: Session, turns: Sequence[Turn]) -> Remembered:
         """Store turns of an export under the ids they have; otherwise as `remember`."""
@@ -87,7 +110,7 @@ class BankMemory:
         k: int | None = None,
         budget_tokens: int | None = None,
         method: Method | str | None = None,
-        now: datetime | None = None,
+        now: datetime | date | str | None = None,
         filters: Filters | None = None,
         abstain: bool = True,
     ) -> Recall:
@@ -95,27 +118,31 @@ class BankMemory:
 
         Args:
             query: the question.
-            k: most turns to rank; the method's default where not given.
+            k: most turns to rank; where not given, as many as the method says, or as the budget may hold: all
+                of a small bank.
             budget_tokens: bound on the rendered pack; the method's default where not given.
             method: a method or the name of one; the memory's where not given.
-            now: what "last week" is measured from: the clock's time where not given, naive in the bank's zone.
+            now: what "last week" is measured from: the clock's time where not given, naive in the bank's zone. It
+                hides nothing that was said later: that is what ``Filters(until=…)`` is for.
             filters: what may be ranked.
             abstain: return an empty pack where nothing supports the query; off returns the best there is.
 
         Raises:
-            InvalidInput: the query is empty, or k or the budget is too small.
+            InvalidInput: the query is empty, or k, the budget or a time cannot be one.
             EmbedderMismatch: the bank's vectors are of another model.
         """
         request = Request(
-            text=query,
+            text=checks.text(query, "the query"),
             method=self._method(method),
-            k=k,
-            budget_tokens=budget_tokens,
-            now=now,
-            filters=filters or Filters(),
+            k=checks.optional_number(k, "k"),
+            budget_tokens=checks.optional_number(budget_tokens, "budget_tokens"),
+            now=self._moment(now),
+            filters=self._filters(filters),
             abstain=abstain,
         )
-        return recall(self._parts, self._name, request)
+        return explained(
+            self._parts, self._name, request.filters, recall(self._parts, self._name, request)
+        )
 
     def rank(
         self,
@@ -123,25 +150,40 @@ class BankMemory:
         *,
         k: int | None = None,
         method: Method | str | None = None,
-        now: datetime | None = None,
+        now: datetime | date | str | None = None,
         filters: Filters | None = None,
     ) -> list[Hit]:
         """The ranked turns alone, without a budget; arguments as for `recall`."""
         request = Request(
-            text=query, method=self._method(method), k=k, now=now, filters=filters or Filters()
+            text=checks.text(query, "the query"),
+            method=self._method(method),
+            k=checks.optional_number(k, "k"),
+            now=self._moment(now),
+            filters=self._filters(filters),
         )
         return list(find(self._parts, self._name, request, Stages()).hits)
 
-    def forget(self, *, turns: Sequence[str] = (), session: str | None = None) -> ForgetReceipt:
+    def forget(
+        self, *, turns: Sequence[str] | str = (), session: str | None = None
+    ) -> ForgetReceipt:
         """Delete turns, or a session, with all that hangs on them; the bytes leave the file too.
+
+        Args:
+            turns: ids, or ids of the client's own where only one session has them.
+            session: name of the session.
 
         Raises:
             NotFound: one of the turns, or the session, does not exist; nothing was removed.
+            Conflict: several sessions have a turn of that client's id; nothing was removed.
             InvalidInput: neither or both were named.
         """
-        if not turns and session is None:
-            raise InvalidInput("name what to forget: turn ids, or a session.")
-        selection = Selection(turns=tuple(turns), session=session)
+        wanted = checks.ids(turns, "turns")
+        if bool(wanted) == (session is not None):
+            raise InvalidInput("name what to forget: either turn ids, or a session.")
+        if session is not None:
+            finding.session_of(self._parts, self._name, checks.text(session, "a session's name"))
+        ids = dict.fromkeys(finding.turn_ids(self._parts, self._name, wanted))
+        selection = Selection(turns=tuple(ids), session=session)
         receipt = self._parts.store.forget(self._name, selection, self._parts.clock())
         self._parts.views.drop(self._name)
         return receipt
@@ -152,45 +194,109 @@ class BankMemory:
         """Make postings and vectors anew, while the bank stays readable and writable.
 
         Args:
-            embedder: the model to embed with; the memory's where not given.
+            embedder: the model to embed with, or ``"none"``, which drops the vectors; the memory's where not given
+                (a memory without one leaves the bank's vectors as they are).
             analyser: the analyser; the bank's own where not given.
+
+        Raises:
+            ConfigError: there is no such embedder or analyser; nothing was changed.
         """
         bank = self.bank
         chosen = self._chosen_embedder(embedder)
         reader = analyser or registry.analyser_name(bank.analyser)
         analysed = analyse_again(self._parts, bank, self._parts.keep_analyser(reader))
         embedded = add_vectors(self._parts, bank, chosen) if chosen else 0
-        return Reindexed(analysed=analysed, embedded=embedded, embedder=self.bank.embedder)
+        if embedder == "none":
+            drop_vectors(self._parts, bank)
+        in_use = self.bank.embedder
+        dropped = bank.embedder if bank.embedder != in_use else None
+        return Reindexed(analysed=analysed, embedded=embedded, embedder=in_use, dropped=dropped)
+
+    def export(self) -> Iterator[dict[str, Any]]:
+        """The bank without loss, as JSON-able rows in the order of an export file; reads page by page."""
+        from combray.importers import combray_jsonl
+
+        sessions = ((one, self.turns(one.name)) for one in self.all_sessions())
+        return combray_jsonl.rows(self.bank, sessions)
+
+    def export_to(self, path: str | os.PathLike[str]) -> int:
+        """Write the bank as a file that `combray import` restores; returns the number of its turns.
+
+        The file appears under its name only when it is whole and on disk.
+        """
+        from combray.importers import combray_jsonl
+
+        if not isinstance(path, str | os.PathLike):
+            raise InvalidInput(f"an export goes to a path, not {path!r}.")
+        return combray_jsonl.write(Path(path).expanduser(), self.export())
 
     def sessions(self, *, after: str = "", limit: int = 100) -> list[Session]:
         """Sessions in order of name, at most `limit` of those after `after`."""
-        return self._parts.store.sessions(self._name, after=after, limit=limit)
+        checks.text(after, "after")
+        return self._parts.store.sessions(
+            self._name, after=after, limit=checks.whole_number(limit, "limit", least=0)
+        )
 
-    def turns(self, session: str | None = None) -> Iterator[Turn]:
-        """All turns (of the session) in the order they were stored; reads page by page."""
-        after = 0
-        while page := self._parts.store.scan(self._name, session=session, after=after, limit=_PAGE):
-            yield from (turn for _, turn in page)
-            after = page[-1][0]
+    def all_sessions(self) -> Iterator[Session]:
+        """All sessions in order of name; reads page by page."""
+        return finding.sessions(self._parts, self._name)
 
-    def get(self, ids: Sequence[str]) -> list[Turn]:
-        """The turns of those ids, in that order.
+    def session(self, name: str) -> Session:
+        """The session of that name.
+
+        Raises:
+            NotFound: there is none; names those that are spelt alike.
+        """
+        return finding.session_of(self._parts, self._name, checks.text(name, "a session's name"))
+
+    def turns(self, session: str | None = None, *, after: str | None = None) -> Iterator[Turn]:
+        """All turns (of the session) in the order they were stored; reads page by page.
+
+        Args:
+            session: name; one that does not exist has no turns.
+            after: id of the turn to begin after.
+        """
+        if session is not None:
+            checks.text(session, "a session's name")
+        return finding.turns(self._parts, self._name, session, after=after)
+
+    def last_turns(self, n: int, session: str | None = None) -> list[Turn]:
+        """The last n turns (of the session) in the order they were stored."""
+        n = checks.whole_number(n, "n")
+        return finding.last_turns(self._parts, self._name, session, n)
+
+    def get(self, ids: Sequence[str] | str) -> list[Turn]:
+        """The turns of those ids, in that order; a client's own id will do where only one session has it.
 
         Raises:
             NotFound: one of them is not in this bank.
+            Conflict: several sessions have a turn of that client's id.
         """
-        return self._parts.store.turns(self._name, ids)
+        wanted = finding.turn_ids(self._parts, self._name, checks.ids(ids, "ids"))
+        return self._parts.store.turns(self._name, wanted)
+
+    def _moment(self, time: datetime | date | str | None) -> datetime | None:
+        return None if time is None else aware(time, zone(self.bank.zone))
+
+    def _filters(self, filters: Filters | None) -> Filters:
+        if filters is None:
+            return Filters()
+        if not isinstance(filters, Filters):
+            raise InvalidInput(f"filters must be combray.Filters(…), not {filters!r}.")
+        return filters.in_zone(zone(self.bank.zone)) if filters else filters
 
     def _chosen_embedder(self, embedder: Embedder | str | None) -> Embedder | None:
         if embedder is None:
             return self._parts.embedder()
         if not isinstance(embedder, str):
-            return embedder
-        if embedder == "none":
-            return None
+            return checks.made(embedder, "an embedder", "embed", "dimension")
+        if embedder in {"none", "auto"}:
+            return None if embedder == "none" else self._parts.embedder()
         return registry.embedder(embedder, self._parts.settings)
 
     def _method(self, method: Method | str | None) -> Method:
         if method is None:
             return self._parts.method
-        return registry.method(method) if isinstance(method, str) else method
+        if isinstance(method, str):
+            return registry.method(method)
+        return checks.made(method, "a method", "rank", "default_budget_tokens")

@@ -2,26 +2,28 @@
 
 A turn's identity is the client's id within its session, or else its content, the time the client gave and its
 count among equals; see `combray.model.ids`. Turns without id and time get their identity from the order of the
-session, so that a client may send its whole transcript again and again: only the new tail is new.
+session (`combray.memory.alignment`), so that a client may send its transcript again and again: only the new tail
+is new.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 
 from combray.errors import InvalidInput
 from combray.model import Role, Turn, TurnDraft, aware
 from combray.model.ids import content_key, turn_id_from_client, turn_id_from_content
+from combray.model.query import as_list
 from combray.model.time import to_stored, zone
-from combray.model.turn import MAX_TURN_BYTES, checked_json, checked_name, storable
-from combray.store.base import SessionState
+from combray.model.turn import MAX_TURN_BYTES, as_role, checked_json, checked_name, storable
 
 DraftLike = str | TurnDraft | Mapping[str, Any]
-"""What stands for a turn: its text, a draft, or a mapping with the fields of `TurnDraft`."""
+"""What stands for a turn: its text, a draft, or a mapping with the fields of `TurnDraft` (a chat message's
+``content`` does for ``text``)."""
 
 _FIELDS = frozenset(field.name for field in fields(TurnDraft))
 
@@ -37,17 +39,27 @@ def as_draft(value: DraftLike) -> TurnDraft:
     if isinstance(value, str):
         return TurnDraft(text=value)
     if isinstance(value, Mapping):
-        unknown = set(value) - _FIELDS
-        if unknown or not isinstance(value.get("text"), str):
-            raise InvalidInput(
-                f"a turn needs a text and may have {', '.join(sorted(_FIELDS - {'text'}))}; "
-                f"got {', '.join(map(str, value)) or 'nothing'}."
-            )
-        return TurnDraft(**value)
+        return _of_mapping(value)
     raise InvalidInput(f"a turn is a text, a TurnDraft or a mapping, not {type(value).__name__}.")
 
 
-def session_of_day(said_at: datetime | str | None, zone_name: str, now: datetime) -> str:
+def _of_mapping(value: Mapping[str, Any]) -> TurnDraft:
+    given = dict(value)
+    if "text" not in given and isinstance(given.get("content"), str):
+        given["text"] = given.pop("content")
+    unknown = set(given) - _FIELDS
+    if not unknown and isinstance(given.get("text"), str):
+        return TurnDraft(**given)
+    problem = (
+        f"a turn needs a text and may have {', '.join(sorted(_FIELDS - {'text'}))}; "
+        f"got {', '.join(map(str, value)) or 'nothing'}."
+    )
+    if "content" in value:
+        problem += " Chat messages with parts, names or tool calls become turns by combray.importers.from_messages."
+    raise InvalidInput(problem)
+
+
+def session_of_day(said_at: date | str | None, zone_name: str, now: datetime) -> str:
     """The session of turns that name none: the day they were said on, in the bank's zone."""
     where = zone(zone_name)
     when = now if said_at is None else aware(said_at, where)
@@ -60,8 +72,9 @@ def checked(draft: TurnDraft) -> TurnDraft:
     Raises:
         InvalidInput: nothing was said, too much was said, or a name cannot be one.
     """
-    if not isinstance(draft.text, str):
-        raise InvalidInput(f"a turn's text must be text, not {type(draft.text).__name__}.")
+    for what, value in (("text", draft.text), ("caption", draft.caption or "")):
+        if not isinstance(value, str):
+            raise InvalidInput(f"a turn's {what} must be text, not {type(value).__name__}.")
     text, caption = storable(draft.text), storable(draft.caption) if draft.caption else None
     if not text.strip() and not (caption and caption.strip()):
         raise InvalidInput(
@@ -72,7 +85,7 @@ def checked(draft: TurnDraft) -> TurnDraft:
         raise InvalidInput(
             f"a turn of {size} bytes is longer than {MAX_TURN_BYTES}; split it, or store a reference to it."
         )
-    role = _role(draft.role or Role.USER)
+    role = as_role(draft.role or Role.USER)
     return replace(
         draft,
         text=text,
@@ -80,22 +93,9 @@ def checked(draft: TurnDraft) -> TurnDraft:
         role=role,
         speaker=checked_name(draft.speaker or role.value, "a speaker's name"),
         id=None if draft.id is None else checked_name(str(draft.id), "a turn's id"),
-        tags=tuple(sorted({checked_name(tag, "a tag") for tag in _tags(draft.tags)})),
+        tags=tuple(sorted({checked_name(tag, "a tag") for tag in as_list(draft.tags, "tags")})),
         metadata=checked_json(draft.metadata, "a turn's metadata"),
     )
-
-
-def _role(value: object) -> Role:
-    try:
-        return Role(str(value).lower())
-    except ValueError as error:
-        raise InvalidInput(
-            f"{value!r} is not a role; use one of {', '.join(role.value for role in Role)}."
-        ) from error
-
-
-def _tags(tags: Iterable[str]) -> Iterable[str]:
-    return [tags] if isinstance(tags, str) else tags
 
 
 def contents(drafts: Sequence[TurnDraft]) -> list[str]:
@@ -118,33 +118,30 @@ class Moment:
     now: datetime
 
 
-def depends_on_order(drafts: Sequence[TurnDraft]) -> bool:
-    """Whether some identity depends on what the session holds already."""
-    return any(draft.id is None and draft.said_at is None for draft in drafts)
+def without_identity(drafts: Sequence[TurnDraft]) -> list[int]:
+    """Indices of the drafts whose identity depends on what the session holds already."""
+    return [i for i, draft in enumerate(drafts) if draft.id is None and draft.said_at is None]
 
 
-def to_turns(drafts: Sequence[TurnDraft], moment: Moment, held: SessionState) -> list[Turn]:
+def to_turns(
+    drafts: Sequence[TurnDraft], keys: Sequence[str], untimed: Mapping[int, str], moment: Moment
+) -> list[Turn]:
     """Turns with ids, in order.
 
     Args:
         drafts: checked.
+        keys: content key of each.
+        untimed: id of each draft that has neither id nor time, by its index.
         moment: where and when.
-        held: what the session holds; decides whether untimed drafts are its transcript sent again (they
-            agree with its beginning as far as both go) or its continuation.
     """
-    keys = contents(drafts)
-    overlap = min(len(keys), held.n_turns)
-    resent = tuple(keys[:overlap]) == tuple(held.head[:overlap])
     timed: Counter[tuple[str, str]] = Counter()
-    untimed: Counter[str] = Counter({} if resent else dict(held.counts))
     turns = []
-    for draft, key in zip(drafts, keys, strict=True):
+    for i, (draft, key) in enumerate(zip(drafts, keys, strict=True)):
         said_at = None if draft.said_at is None else aware(draft.said_at, zone(moment.zone))
         if draft.id is not None:
             turn_id = turn_id_from_client(moment.session, draft.id)
         elif said_at is None:
-            untimed[key] += 1
-            turn_id = turn_id_from_content(moment.session, key, None, untimed[key])
+            turn_id = untimed[i]
         else:
             stored = to_stored(said_at)
             timed[key, stored] += 1

@@ -11,9 +11,11 @@ from typing import Self
 from combray import registry
 from combray.config import Settings
 from combray.embed.base import Embedder
-from combray.errors import Conflict, ScopeError, WeightsUnavailable
+from combray.errors import Conflict, InvalidInput, NotFound, ScopeError, WeightsUnavailable
 from combray.index.cache import ViewCache
+from combray.memory import checks
 from combray.memory.bank import BankMemory
+from combray.memory.finding import near
 from combray.memory.parts import Parts
 from combray.methods.base import Method
 from combray.model import Bank, Clock, utc_now
@@ -51,11 +53,13 @@ class Memory:
             store=store,
             views=ViewCache(store, settings.cache_mb << 20),
             settings=settings,
-            embedder=settings.embedder if embedder is None else embedder,
+            embedder=_embedder(settings.embedder if embedder is None else embedder),
             method=registry.method(settings.method) if method is None else _method(method),
             counter=_counter(settings),
             clock=clock,
         )
+        if analyser is not None and not isinstance(analyser, str):
+            checks.made(analyser, "an analyser", "analyse", "id")
         self._analyser = self._parts.keep_analyser(analyser or settings.analyser)
         self._folder: TemporaryDirectory[str] | None = None
 
@@ -81,11 +85,14 @@ class Memory:
             clock: see the class.
 
         Raises:
+            ConfigError: there is no embedder, analyser or method of that name.
             NotOurFile: the file is something else, or damaged.
             MigrationError: it was made by a newer version.
         """
         from combray.store.sqlite import SqliteStore
 
+        if path is not None and not isinstance(path, str | os.PathLike):
+            raise InvalidInput(f"a database is a path, not {path!r}.")
         settings = settings or Settings.from_environment()
         folder: TemporaryDirectory[str] | None = None
         if str(path) == ":memory:":
@@ -176,15 +183,24 @@ class Memory:
                 return self.create_bank(name)
             except Conflict:
                 pass
-        self._parts.store.bank(_scoped(name))
+        self._check_exists(name)
         return BankMemory(name, self._parts)
 
     def banks(self, *, after: str = "", limit: int = 100) -> list[Bank]:
         """Banks in order of name, at most `limit` of those after `after`."""
-        return self._parts.store.banks(after=after, limit=limit)
+        checks.text(after, "after")
+        return self._parts.store.banks(
+            after=after, limit=checks.whole_number(limit, "limit", least=0)
+        )
 
     def forget_bank(self, name: str) -> ForgetReceipt:
-        """Delete the bank with everything in it, from every table and from the file's bytes."""
+        """Delete the bank with everything in it, from every table and from the file's bytes.
+
+        Raises:
+            NotFound: there is none.
+            ScopeError: the name is empty.
+        """
+        self._check_exists(name)
         receipt = self._parts.store.forget(
             _scoped(name), Selection(whole_bank=True), self._parts.clock()
         )
@@ -193,7 +209,18 @@ class Memory:
 
     def check(self, bank: str | None = None) -> list[Finding]:
         """What `combray doctor` finds: damage, and derived rows that do not fit their turns."""
+        if bank is not None:
+            self._check_exists(bank)
         return [*self._parts.store.check(bank), *self._embedder_findings()]
+
+    def _check_exists(self, name: str) -> None:
+        """Raise an error that names the banks that are spelt alike, if there is none of that name."""
+        store = self._parts.store
+        try:
+            store.bank(_scoped(name))
+        except NotFound as error:
+            names = (bank.name for bank in store.banks(limit=10_000))
+            raise NotFound("bank", name, near(name, names, "combray banks")) from error
 
     def _embedder_findings(self) -> list[Finding]:
         if self._parts.names_no_embedder():
@@ -214,13 +241,21 @@ class Memory:
 
 
 def _scoped(name: str) -> str:
-    if not name:
+    if name is None or name == "":
         raise ScopeError("name the bank: no call reaches all banks at once.")
-    return name
+    return checks.text(name, "a bank's name")
 
 
 def _method(method: Method | str) -> Method:
-    return registry.method(method) if isinstance(method, str) else method
+    if isinstance(method, str):
+        return registry.method(method)
+    return checks.made(method, "a method", "rank", "default_budget_tokens")
+
+
+def _embedder(embedder: Embedder | str) -> Embedder | str:
+    if isinstance(embedder, str):
+        return registry.embedder_name(embedder)
+    return checks.made(embedder, "an embedder", "embed", "dimension")
 
 
 def _counter(settings: Settings) -> TokenCounter:

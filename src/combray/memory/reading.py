@@ -191,7 +191,9 @@ def _k(request: Request, budget: int) -> int:
 
 def _allowed(parts: Parts, query: Query, view: BankView) -> NDArray[np.bool_] | None:
     """Rows that may be ranked: not expired, and satisfying the filters; None where all may."""
-    allowed = view.columns.expires_at > to_micros(query.now)
+    # By the clock too: a `now` in the past must not bring back what has expired since.
+    at = max(query.now, parts.clock())
+    allowed = view.columns.expires_at > to_micros(at)
     if query.filters:
         rows = view.rows(parts.store.matching(view.bank, query.filters))
         matching = np.zeros(view.n, dtype=np.bool_)

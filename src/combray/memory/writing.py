@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from combray.embed.base import Embedder
 from combray.errors import Conflict, EmbedderMismatch, InvalidInput
+from combray.memory.alignment import align, new_ids
 from combray.memory.drafts import (
     DraftLike,
     Moment,
     as_draft,
     checked,
     contents,
-    depends_on_order,
     session_of_day,
     to_turns,
+    without_identity,
 )
 from combray.memory.parts import Parts
 from combray.memory.rows import embedded, to_rows
 from combray.model import Bank, Session, Turn, TurnDraft
-from combray.store.base import PutReceipt, SessionState
+from combray.store.base import PutReceipt
 from combray.text.base import Analyser
+
+BATCH = 256
+"""Turns in one transaction of a long import: a fraction of a second of embedding, little to do again after a kill."""
 
 _ALIGNMENT_TRIES = 8
 _BATCH = 512
@@ -58,11 +62,15 @@ def drafts_of(
         InvalidInput: there is none, or one of them cannot be stored.
     """
     single = isinstance(turns, str | TurnDraft | Mapping)
+    if not single and (not isinstance(turns, Iterable) or isinstance(turns, bytes)):
+        raise InvalidInput(
+            f"pass a text, a TurnDraft, a mapping, or several of them, not {turns!r}."
+        )
     values: Iterable[DraftLike] = [turns] if single else turns  # type: ignore[list-item, assignment]
     drafts = [_with_defaults(as_draft(value), defaults) for value in values]
     if not drafts:
         raise InvalidInput("there is no turn to remember: pass a text, a TurnDraft or several.")
-    if single and depends_on_order(drafts):
+    if single and without_identity(drafts):
         drafts = [replace(drafts[0], said_at=now)]
     return [checked(draft) for draft in drafts]
 
@@ -76,27 +84,94 @@ def _with_defaults(draft: TurnDraft, defaults: Mapping[str, object]) -> TurnDraf
     return replace(draft, **missing) if missing else draft  # type: ignore[arg-type]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Plan:
+    """Turns that have their ids, and what must still hold when they are stored.
+
+    Attributes:
+        turns: in order.
+        n_turns: turns that their session must still have, or None where the ids do not depend on it.
+        notes: what the client should know.
+    """
+
+    turns: list[Turn]
+    n_turns: int | None = None
+    notes: tuple[str, ...] = ()
+
+
 def write(
     parts: Parts, bank: Bank, session: Session | None, drafts: Sequence[TurnDraft], now: datetime
 ) -> Remembered:
-    """Store the drafts as turns of the session; see `BankMemory.remember`."""
+    """Store the drafts as turns of the session, in one transaction; see `BankMemory.remember`."""
+    (done,) = write_in_batches(parts, bank, session, (drafts, now), size=len(drafts))
+    return done
+
+
+def write_in_batches(
+    parts: Parts,
+    bank: Bank,
+    session: Session | None,
+    said: tuple[Sequence[TurnDraft], datetime],
+    *,
+    size: int,
+) -> Iterator[Remembered]:
+    """Store the drafts, `size` of them in a transaction; each is durable when it is given.
+
+    All ids are found before the first is stored: a batch by itself could be taken for the end of a transcript.
+    """
+    drafts, now = said
     if session is None:
         session = Session(name=session_of_day(drafts[0].said_at, bank.zone, now))
     moment = Moment(session=session.name, zone=bank.zone, now=now)
-    if not depends_on_order(drafts):
-        turns = to_turns(drafts, moment, SessionState(n_turns=0))
-        return put_turns(parts, bank, session, turns)
-    keys = contents(drafts)
+    plan, done = _first(parts, bank, session, (drafts, moment), size)
+    yield replace(done, notes=(*done.notes, *plan.notes))
+    for start in range(size, len(drafts), size):
+        # Without the precondition of the first: whoever writes the same list at the same time gives the same ids.
+        yield put_turns(parts, bank, session, plan.turns[start : start + size])
+
+
+def _first(
+    parts: Parts,
+    bank: Bank,
+    session: Session,
+    said: tuple[Sequence[TurnDraft], Moment],
+    size: int,
+) -> tuple[_Plan, Remembered]:
+    """The plan, and its first batch stored; made anew while other writers move the session on."""
     for attempt in range(_ALIGNMENT_TRIES):
-        held = parts.store.session_state(bank.name, session.name, keys)
-        turns = to_turns(drafts, moment, held)
+        plan = _planned(parts, bank, *said)
         try:
-            return put_turns(parts, bank, session, turns, if_session_turns=held.n_turns)
+            done = put_turns(parts, bank, session, plan.turns[:size], if_session_turns=plan.n_turns)
         except Conflict:
-            moved = parts.store.session_state(bank.name, session.name, ()).n_turns != held.n_turns
+            state = parts.store.session_state(bank.name, session.name, ())
+            moved = plan.n_turns is not None and state.n_turns != plan.n_turns
             if not moved or attempt == _ALIGNMENT_TRIES - 1:
                 raise
+        else:
+            return plan, done
     raise AssertionError("unreachable")
+
+
+def _planned(parts: Parts, bank: Bank, drafts: Sequence[TurnDraft], moment: Moment) -> _Plan:
+    keys = contents(drafts)
+    untimed = without_identity(drafts)
+    if not untimed:
+        return _Plan(turns=to_turns(drafts, keys, {}, moment))
+    found = align(parts.store, bank.name, moment.session, drafts, keys)
+    new = [i for i in untimed if i not in found.ids]
+    place = (bank.name, moment.session)
+    made = new_ids(parts.store, place, [keys[i] for i in new], found.counts)
+    ids = {**found.ids, **dict(zip(new, made, strict=True))}
+    notes = (_strayed(found.n_strayed, len(drafts), moment.session),) if found.n_strayed else ()
+    return _Plan(turns=to_turns(drafts, keys, ids, moment), n_turns=found.n_turns, notes=notes)
+
+
+def _strayed(n: int, of: int, session: str) -> str:
+    return (
+        f"{n} of these {of} turns are in session {session!r} already, but the list neither agrees with the session "
+        "from its beginning nor begins with its last turns: all of it was stored as new turns. Ids or times of "
+        "your own tell such turns apart"
+    )
 
 
 def put_turns(
@@ -166,11 +241,13 @@ class Reindexed:
         analysed: turns whose postings were made anew.
         embedded: turns that got vectors.
         embedder: id of the model now in use, or None.
+        dropped: id of the model whose vectors were dropped, or None.
     """
 
     analysed: int
     embedded: int
     embedder: str | None
+    dropped: str | None = None
 
 
 def add_vectors(parts: Parts, bank: Bank, embedder: Embedder) -> int:
@@ -194,6 +271,12 @@ def add_vectors(parts: Parts, bank: Bank, embedder: Embedder) -> int:
         except Conflict:
             continue
         return n
+
+
+def drop_vectors(parts: Parts, bank: Bank) -> None:
+    """Leave the bank with words alone."""
+    if bank.embedder is not None:
+        parts.store.use_embedder(bank.name, None, 0)
 
 
 def analyse_again(parts: Parts, bank: Bank, analyser: Analyser) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 from enum import StrEnum
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -26,6 +26,10 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
+EXAMPLES = "2024-06-01, 2024-06-01T18:30 or 2024-06-01T18:30+02:00"
+"""Times as they may be written, for messages."""
+
+
 def zone(name: str) -> tzinfo:
     """The time zone of that IANA name.
 
@@ -34,34 +38,56 @@ def zone(name: str) -> tzinfo:
     """
     try:
         return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+    except (ZoneInfoNotFoundError, ValueError, OSError, TypeError, AttributeError) as error:
         raise ConfigError(
             f"{name!r} is not a time zone; use an IANA name such as 'UTC' or 'Europe/Paris'."
         ) from error
 
 
-def aware(value: datetime | str, default: tzinfo) -> datetime:
+def read_time(value: object) -> datetime:
+    """The time that a caller means; naive where the caller named no zone.
+
+    Args:
+        value: a datetime, a date (its midnight), or ISO 8601 text (a date alone is its midnight).
+
+    Raises:
+        InvalidInput: it is something else, such as a number: seconds since when, in which unit?
+    """
+    if isinstance(value, datetime):
+        return value
+    if isinstance(value, date):
+        return datetime.combine(value, time.min)
+    if not isinstance(value, str):
+        raise InvalidInput(
+            f"{value!r} is not a time: give a datetime, a date, or text such as {EXAMPLES}; "
+            "seconds since 1970 become one by datetime.fromtimestamp(seconds, UTC)."
+        )
+    try:
+        return datetime.fromisoformat(value.strip())
+    except ValueError as error:
+        raise InvalidInput(
+            f"{value!r} is not an ISO 8601 time; write it like {EXAMPLES}."
+        ) from error
+
+
+def aware(value: datetime | date | str, default: tzinfo) -> datetime:
     """The time as an aware one: a naive time is read in `default`.
 
     Args:
-        value: a datetime, or ISO 8601 text (a date alone is its midnight).
+        value: see `read_time`.
         default: the zone of naive values: the bank's.
 
     Raises:
-        InvalidInput: the text is not ISO 8601.
+        InvalidInput: it is not a time.
     """
-    if isinstance(value, str):
-        try:
-            value = datetime.fromisoformat(value.strip())
-        except ValueError as error:
-            raise InvalidInput(f"{value!r} is not an ISO 8601 time.") from error
-    if value.tzinfo is None or value.utcoffset() is None:
-        value = value.replace(tzinfo=default)
+    read = read_time(value)
+    if read.tzinfo is None or read.utcoffset() is None:
+        read = read.replace(tzinfo=default)
     try:
-        value.astimezone(UTC)
+        read.astimezone(UTC)
     except (OverflowError, ValueError) as error:
-        raise InvalidInput(f"{value!r} is outside the years 1 to 9999 in UTC.") from error
-    return value
+        raise InvalidInput(f"{read!r} is outside the years 1 to 9999 in UTC.") from error
+    return read
 
 
 def to_stored(value: datetime) -> str:

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 from enum import StrEnum
 from typing import Any
 
@@ -21,6 +21,9 @@ MAX_TURN_BYTES = 4 * 1024 * 1024
 
 MAX_NAME_CHARS = 256
 """Longest name of a bank, session, speaker or tag, in characters."""
+
+_UNDESCRIBED = re.compile(r"image|\d+ images")
+"""The caption of images of which nothing is known but that they were there."""
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
@@ -33,6 +36,20 @@ class Role(StrEnum):
     SYSTEM = "system"
     TOOL = "tool"
     OTHER = "other"
+
+
+def as_role(value: object) -> Role:
+    """The role of that name, in any case.
+
+    Raises:
+        InvalidInput: no role has that name.
+    """
+    try:
+        return Role(str(value).lower())
+    except ValueError as error:
+        raise InvalidInput(
+            f"{value!r} is not a role; use one of {', '.join(role.value for role in Role)}."
+        ) from error
 
 
 ROLE_NAMES = frozenset(role.value for role in Role)
@@ -90,6 +107,7 @@ class Bank:
         erase_epoch: grows with every deletion; derived copies older than it must go.
         n_turns: number of stored turns.
         n_sessions: number of sessions.
+        methods: names of the methods that derive records from its turns, sorted.
     """
 
     name: str
@@ -102,6 +120,7 @@ class Bank:
     erase_epoch: int = 0
     n_turns: int = 0
     n_sessions: int = 0
+    methods: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         checked_name(self.name, "a bank's name")
@@ -109,7 +128,7 @@ class Bank:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """The turns of one sitting.
+    """Turns that belong together: one conversation, or one day of it.
 
     Attributes:
         name: unique in its bank; the client's own id for it.
@@ -139,23 +158,25 @@ class TurnDraft:
         text: what was said, verbatim; may be empty only beside a caption.
         speaker: name of the speaker; the role's name where not given.
         role: who speaks.
-        said_at: when; naive is read in the bank's zone; None means now.
+        said_at: when, as a datetime, a date (its midnight) or ISO 8601; naive is read in the bank's zone; None
+            means now.
         caption: description of an image that was shown with it.
         id: the client's own id, unique in the session.
         metadata: JSON.
-        tags: names to filter by.
-        expires_at: when it must no longer be recalled.
+        tags: names to filter by; one may stand without a list.
+        expires_at: from then on, by the clock, it is neither ranked nor shown beside a hit; its bytes stay until
+            it is forgotten.
     """
 
     text: str
     speaker: str | None = None
     role: Role | str | None = None
-    said_at: datetime | str | None = None
+    said_at: datetime | date | str | None = None
     caption: str | None = None
     id: str | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     tags: Sequence[str] = ()
-    expires_at: datetime | str | None = None
+    expires_at: datetime | date | str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,7 +196,7 @@ class Turn:
         content: `combray.model.ids.content_key`.
         metadata: JSON.
         tags: sorted, unique.
-        expires_at: aware; not recalled from then on.
+        expires_at: aware; not recalled from then on, though its bytes stay until it is forgotten.
         stored_at: aware; when it became durable.
     """
 
@@ -199,4 +220,5 @@ class Turn:
         """Text and caption: what the listener heard and saw."""
         if not self.caption:
             return self.text
-        return f"{self.text} [image: {self.caption}]" if self.text else f"[image: {self.caption}]"
+        shown = self.caption if _UNDESCRIBED.fullmatch(self.caption) else f"image: {self.caption}"
+        return f"{self.text} [{shown}]" if self.text else f"[{shown}]"
