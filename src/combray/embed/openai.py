@@ -3,29 +3,18 @@
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from combray.embed.base import Embeddings
 from combray.embed.wellformed import well_formed
-from combray.errors import (
-    InvalidInput,
-    MissingExtra,
-    ProviderError,
-    RateLimited,
-    TimedOut,
-    Unauthorised,
-)
+from combray.endpoint import client, translated
+from combray.errors import InvalidInput, ProviderError
 
-if TYPE_CHECKING:
-    from openai import APIStatusError, OpenAI
+_WHAT = "the embedding endpoint"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +74,13 @@ class OpenAIEmbedder:
         self._model = model
         self._dimension = dimension
         self._endpoint = endpoint or Endpoint()
-        self._client = _client(self._endpoint)
+        self._client = client(
+            _WHAT,
+            base_url=self._endpoint.base_url,
+            api_key=self._endpoint.api_key,
+            timeout_s=self._endpoint.timeout_s,
+            max_retries=self._endpoint.max_retries,
+        )
 
     @property
     def id(self) -> str:
@@ -117,72 +112,13 @@ class OpenAIEmbedder:
 
     def _request(self, batch: list[str]) -> NDArray[np.float32]:
         shorter = {"dimensions": self._dimension} if self._endpoint.shorten else None
-        with _translated():
+        with translated(_WHAT):
             # The raw answer, because the client hands on whatever a wrong endpoint says.
             answer = self._client.embeddings.with_raw_response.create(
                 model=self._model, input=batch, encoding_format="float", extra_body=shorter
             )
             content = answer.http_response.content
         return _unit(_rows(content, len(batch), self._dimension))
-
-
-def _client(endpoint: Endpoint) -> OpenAI:
-    try:
-        import openai
-    except ImportError as error:
-        raise MissingExtra("openai", "an embedding endpoint") from error
-    # A key of the environment belongs to the client's own endpoint; another one gets it only when told to.
-    key = endpoint.api_key or ("none" if endpoint.base_url else None)
-    try:
-        return openai.OpenAI(
-            base_url=endpoint.base_url,
-            api_key=key,
-            timeout=endpoint.timeout_s,
-            max_retries=endpoint.max_retries,
-        )
-    except openai.OpenAIError as error:
-        raise Unauthorised(f"the embedding endpoint needs a key: {error}") from error
-
-
-@contextmanager
-def _translated() -> Iterator[None]:
-    """The client's errors as ours."""
-    import openai
-
-    try:
-        yield
-    except (openai.AuthenticationError, openai.PermissionDeniedError) as error:
-        raise Unauthorised(
-            f"the embedding endpoint refused the key ({error.status_code})."
-        ) from error
-    except openai.APITimeoutError as error:
-        raise TimedOut("the embedding endpoint did not answer in time.") from error
-    except openai.RateLimitError as error:
-        raise RateLimited(
-            "the embedding endpoint asks to wait, or the quota is used up.", _retry_after_s(error)
-        ) from error
-    except openai.APIConnectionError as error:
-        raise ProviderError(f"the embedding endpoint cannot be reached: {error}") from error
-    except openai.APIStatusError as error:
-        said = " ".join(str(error.message).split())[:300]
-        raise ProviderError(
-            f"the embedding endpoint answered {error.status_code}: {said}"
-        ) from error
-    except openai.OpenAIError as error:
-        raise ProviderError(f"the embedding endpoint failed: {error}") from error
-
-
-def _retry_after_s(error: APIStatusError) -> float | None:
-    """Seconds from a ``Retry-After`` header, which is a number or a date."""
-    raw = error.response.headers.get("retry-after", "")
-    try:
-        return max(0.0, float(raw))
-    except ValueError:
-        pass
-    try:
-        return max(0.0, parsedate_to_datetime(raw).timestamp() - time.time())
-    except ValueError:
-        return None
 
 
 def _rows(content: bytes, n_texts: int, dimension: int) -> NDArray[np.float32]:

@@ -1,30 +1,41 @@
 """Values: banks, sessions, turns, queries, hits. Nothing here reads, writes or computes more than itself."""
 
 from combray.model.analysis import Analysis, Mention
+from combray.model.call import Call, Outcome
 from combray.model.hit import Cut, Hit, PackItem, Part, Recall, Trace
 from combray.model.query import Filters, Query
+from combray.model.record import DerivedRecord, Job, JobState, MadeBy, RecordKind, Status, record_id
 from combray.model.time import Clock, Granularity, TimeSpan, aware, utc_now
 from combray.model.turn import Bank, Role, Session, Turn, TurnDraft
 
 __all__ = [
     "Analysis",
     "Bank",
+    "Call",
     "Clock",
     "Cut",
+    "DerivedRecord",
     "Filters",
     "Granularity",
     "Hit",
+    "Job",
+    "JobState",
+    "MadeBy",
     "Mention",
+    "Outcome",
     "PackItem",
     "Part",
     "Query",
     "Recall",
+    "RecordKind",
     "Role",
     "Session",
+    "Status",
     "TimeSpan",
     "Trace",
     "Turn",
     "TurnDraft",
     "aware",
+    "record_id",
     "utc_now",
 ]

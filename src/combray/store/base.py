@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from combray.model import Bank, Filters, Session, Turn
+from combray.store.enrichment import DerivedStore, JobStore, LedgerStore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +25,7 @@ class BankState:
     """What a reader checks before it trusts a derived copy; cheap to read.
 
     Attributes:
-        revision: grows with every commit to the bank.
+        revision: grows with every commit to the bank's turns.
         erase_epoch: grows whenever rows that were there before go or change: a deletion, vectors added to
             turns that had none, another embedder or analyser. While it stands, new rows are all that a
             derived copy lacks, and their documents are higher than any it has.
@@ -225,7 +226,7 @@ class SessionState:
     counts: Mapping[str, int] = field(default_factory=dict)
 
 
-class Store(Protocol):
+class Store(JobStore, DerivedStore, LedgerStore, Protocol):
     """Durable rows. All methods raise `StoreError` (or a subclass) where the database refuses."""
 
     def close(self) -> None:
@@ -366,8 +367,10 @@ class Store(Protocol):
     def use_embedder(self, bank: str, embedder: str | None, dimension: int) -> None:
         """Make that embedder's vectors the ones in use and drop those of any other; None drops all.
 
+        Edges and stages of derived records stay: `DerivedStore.relink` makes them anew.
+
         Raises:
-            Conflict: a turn has no vector of it yet; nothing was changed.
+            Conflict: a turn or a derived record has no vector of it yet; nothing was changed.
         """
 
     # Postings of another analyser
@@ -392,6 +395,10 @@ class Store(Protocol):
     def forget(self, bank: str, selection: Selection, at: datetime) -> ForgetReceipt:
         """Delete the turns and everything that hangs on them, and erase their bytes from the file.
 
+        Units that read one of them go, with the records that no other unit makes; cached replies that read one go;
+        what jobs of their sessions remember of errors goes. A session that is left gets a job for every method of the
+        bank, and a method that lost records a `combray.store.derived.LINK` job.
+
         Raises:
             NotFound: the bank, the session or one of the turns does not exist; nothing was removed.
             InvalidInput: the selection names nothing, or more than one thing.
@@ -400,5 +407,10 @@ class Store(Protocol):
     def erase(self) -> bool:
         """Finish pending erasures; whether none is pending any more."""
 
-    def check(self, bank: str | None = None) -> list[Finding]:
-        """Look for damage and for derived rows that do not fit their turns."""
+    def check(self, bank: str | None = None, *, now: datetime | None = None) -> list[Finding]:
+        """Look for damage, for derived rows that do not fit their turns, and for jobs that do not go on.
+
+        Args:
+            bank: this one; all, and the file, where not given.
+            now: aware; leases are not looked at where not given.
+        """

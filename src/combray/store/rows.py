@@ -24,7 +24,7 @@ LAST = (1 << SHIFT) - 1
 
 MAX_BANKS = 2**31 - 1
 
-BANK_COLUMNS = "name, zone, analyser, embedder, dimension, created_at, revision, erase_epoch, n_turns, n_sessions"
+BANK_COLUMNS = "name, zone, analyser, embedder, dimension, created_at, revision, erase_epoch, n_turns, n_sessions, methods"
 
 SESSION_COLUMNS = (
     "name, title, source, coalesce(started_at, first_at), "
@@ -54,7 +54,13 @@ def bank_of(row: Sequence[Any]) -> Bank:
         erase_epoch=row[7],
         n_turns=row[8],
         n_sessions=row[9],
+        methods=methods_of(row[10]),
     )
+
+
+def methods_of(text: str) -> tuple[str, ...]:
+    """The methods behind a bank's column."""
+    return tuple(json.loads(text)) if text != "[]" else ()
 
 
 def session_of(row: Sequence[Any]) -> Session:

@@ -9,7 +9,7 @@ from combray.errors import Conflict, InvalidInput, NotFound, StoreError
 from combray.model import Bank
 from combray.model.time import to_stored
 from combray.store.base import BankState
-from combray.store.rows import BANK_COLUMNS, MAX_BANKS, bank_of
+from combray.store.rows import BANK_COLUMNS, MAX_BANKS, as_json, bank_of, methods_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +24,7 @@ class BankKey:
         embedder: whose vectors count, or None.
         dimension: of its vectors, 0 without.
         last_turn: highest n given to a turn.
+        methods: that derive from its turns.
     """
 
     number: int
@@ -33,6 +34,7 @@ class BankKey:
     embedder: str | None
     dimension: int
     last_turn: int
+    methods: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,8 +60,8 @@ def create(connection: sqlite3.Connection, bank: Bank) -> None:
         raise InvalidInput("a bank has an embedder with a dimension above 0, or neither.")
     try:
         cursor = connection.execute(
-            "INSERT INTO bank (name, zone, analyser, embedder, dimension, created_at) "
-            "VALUES (?, ?, ?, ?, ?, ?)",
+            "INSERT INTO bank (name, zone, analyser, embedder, dimension, created_at, methods) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?)",
             (
                 bank.name,
                 bank.zone,
@@ -67,6 +69,7 @@ def create(connection: sqlite3.Connection, bank: Bank) -> None:
                 bank.embedder,
                 bank.dimension,
                 to_stored(bank.created_at),
+                as_json(sorted(set(bank.methods))),
             ),
         )
     except sqlite3.IntegrityError as error:
@@ -86,7 +89,7 @@ def find(connection: sqlite3.Connection, name: str) -> BankKey:
         NotFound: there is none.
     """
     row = connection.execute(
-        "SELECT number, name, analyser, edition, embedder, dimension, last_turn FROM bank "
+        "SELECT number, name, analyser, edition, embedder, dimension, last_turn, methods FROM bank "
         "WHERE name = ?",
         (name,),
     ).fetchone()
@@ -100,6 +103,7 @@ def find(connection: sqlite3.Connection, name: str) -> BankKey:
         embedder=row[4],
         dimension=row[5],
         last_turn=row[6],
+        methods=methods_of(row[7]),
     )
 
 

@@ -17,11 +17,26 @@ from datetime import datetime
 from combray.errors import InvalidInput, NotFound
 from combray.model.time import to_stored
 from combray.store.base import ForgetReceipt, Selection
+from combray.store.derived import TURNS
 from combray.store.rows import LAST, SHIFT
+from combray.store.sqlite import jobs, units
 from combray.store.sqlite.banks import BankKey, Change, record
 
 Removed = Counter[str]
 """Number of removed rows by table."""
+
+_DERIVED = (
+    "job",
+    "reply_turn",
+    "reply",
+    "call",
+    "source",
+    "unit_record",
+    "unit_turn",
+    "unit",
+    "record_edge",
+    "record",
+)
 
 
 def forget(
@@ -41,7 +56,9 @@ def forget(
         ids, removed = _whole_bank(connection, bank)
     else:
         docs = _docs(connection, bank, selection)
+        derived = _derived(connection, bank, docs, at)
         ids, removed = _turns(connection, bank, docs)
+        removed += derived
     connection.execute("INSERT INTO erasure (at) VALUES (?)", (to_stored(at),))
     return ForgetReceipt(
         bank=bank.name,
@@ -101,6 +118,7 @@ def drop_space(connection: sqlite3.Connection, space: int) -> Removed:
     return Removed(
         vector=_delete(connection, "vector WHERE id BETWEEN ? AND ?", bounds),
         vector_tokens=_delete(connection, "vector_tokens WHERE id BETWEEN ? AND ?", bounds),
+        record_vector=_delete(connection, "record_vector WHERE id BETWEEN ? AND ?", bounds),
         space=_delete(connection, "space WHERE number = ?", (space,)),
     )
 
@@ -140,6 +158,22 @@ def _docs(connection: sqlite3.Connection, bank: BankKey, selection: Selection) -
                 "turn", id_, f"Bank {bank.name!r} has no such turn; nothing was removed."
             )
     return list(found.values())
+
+
+def _derived(
+    connection: sqlite3.Connection, bank: BankKey, docs: Sequence[int], at: datetime
+) -> Removed:
+    """Delete what models made of the documents, and have it made anew of the turns that are left."""
+    names = connection.execute(
+        "SELECT DISTINCT session.name FROM json_each(?) AS wanted CROSS JOIN turn "
+        "ON turn.doc = wanted.value JOIN session ON session.number = turn.session",
+        (json.dumps(list(docs)),),
+    ).fetchall()
+    sessions = sorted(name for (name,) in names)
+    removed = units.forget(connection, bank, docs, at)
+    jobs.blank(connection, bank, sessions)
+    jobs.queue(connection, bank, [(m, TURNS, name) for m in bank.methods for name in sessions], at)
+    return removed
 
 
 def _turns(
@@ -210,7 +244,7 @@ def _whole_bank(connection: sqlite3.Connection, bank: BankKey) -> tuple[list[str
     for space in spaces(connection, bank):
         removed += drop_space(connection, space)
     # The order of the foreign keys: what points goes before what it points at.
-    for table in ("posting", "analysis", "turn_tag", "edition", "turn", "session"):
+    for table in (*_DERIVED, "posting", "analysis", "turn_tag", "edition", "turn", "session"):
         removed[table] = _delete(connection, f"{table} WHERE bank = ?", key)
     removed["bank"] = _delete(connection, "bank WHERE number = ?", key)
     return [id_ for (id_,) in ids], +removed

@@ -14,6 +14,7 @@ from combray.errors import Conflict, EmbedderMismatch, InvalidInput
 from combray.model import Turn
 from combray.store.base import TurnRow, VectorRow
 from combray.store.rows import SHIFT, TURN_COLUMNS, turn_of
+from combray.store.sqlite import records
 from combray.store.sqlite.banks import BankKey, Change, find_space, open_space, record
 from combray.store.sqlite.deleting import (
     drop_analysis,
@@ -86,11 +87,17 @@ def use_embedder(
                 f"a turn of bank {bank.name!r} has no vector of {embedder} yet; nothing was changed. "
                 "Embed what is missing and try again."
             )
+        if records.missing_vectors(connection, bank, embedder, 1):
+            raise Conflict(
+                f"a derived record of bank {bank.name!r} has no vector of {embedder} yet; "
+                "nothing was changed. Embed what is missing and try again."
+            )
     for other in spaces(connection, bank):
         if other != space:
             drop_space(connection, other)
     connection.execute(
-        "UPDATE bank SET embedder = ?, dimension = ? WHERE number = ?",
+        "UPDATE bank SET embedder = ?, dimension = ?, derived_revision = derived_revision + 1, "
+        "derived_epoch = derived_epoch + 1 WHERE number = ?",
         (embedder, dimension if embedder is not None else 0, bank.number),
     )
     record(connection, bank.number, Change(rewritten=True))

@@ -10,7 +10,9 @@ from typing import Any
 from combray.errors import Conflict, EmbedderMismatch, InvalidInput, StoreError
 from combray.model import Session
 from combray.store.base import PutReceipt, TurnRow, VectorRow
+from combray.store.derived import TURNS
 from combray.store.rows import LAST, SHIFT, Terms, as_json, postings_of, time_values, turn_values
+from combray.store.sqlite import jobs
 from combray.store.sqlite.banks import BankKey, Change, find_space, record
 
 _TURN = (
@@ -41,6 +43,9 @@ def put(
         n_terms = sum(row.n_terms for row in new)
         change = Change(turns=len(new), sessions=n_made, terms=n_terms)
         revision = record(connection, bank.number, change)
+        if new and bank.methods:
+            wanted = [(method, TURNS, session.name) for method in bank.methods]
+            jobs.queue(connection, bank, wanted, max(row.turn.stored_at for row in new))
     else:
         revision = _revision(connection, bank)
     return PutReceipt(
