@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Literal
 
@@ -41,6 +41,10 @@ class Settings:
         models: folder of model weights, in place of the user's cache; empty for that.
         offline: never fetch anything.
         data: folder of benchmark data; empty for none, or, in a checkout of the source, ``../shared/data`` beside it.
+        llm_model: name of the language model, as its endpoint calls it; empty for none.
+        llm_url: of an OpenAI-compatible API; empty for the client's own default.
+        llm_key: for it; empty where it needs none, or where the client's own variable holds it.
+        llm_timeout_s: for one request.
     """
 
     db: str = ""
@@ -54,6 +58,10 @@ class Settings:
     models: str = ""
     offline: bool = False
     data: str = ""
+    llm_model: str = ""
+    llm_url: str = ""
+    llm_key: str = field(default="", repr=False)
+    llm_timeout_s: int = 120
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> Settings:
@@ -64,10 +72,10 @@ class Settings:
         """
         environment = os.environ if environment is None else environment
         values: dict[str, object] = {}
-        for field in fields(cls):
-            raw = environment.get(f"COMBRAY_{field.name.upper()}", "")
+        for one in fields(cls):
+            raw = environment.get(f"COMBRAY_{one.name.upper()}", "")
             if raw:
-                values[field.name] = _parsed(field.name, raw, type(field.default))
+                values[one.name] = _parsed(one.name, raw, type(one.default))
         return cls(**values)  # type: ignore[arg-type]
 
     @property

@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from combray.config import Settings
 from combray.embed.base import Embedder
 from combray.errors import ConfigError
+from combray.llm.base import LLM
 from combray.methods.base import Method
+from combray.methods.workbench import Deriving
 from combray.pack.budget import ApproximateCounter, TokenCounter
 from combray.text.base import Analyser
+
+if TYPE_CHECKING:
+    from combray.methods.anchor import Anchor
 
 T = TypeVar("T")
 
@@ -62,6 +67,12 @@ def _edge() -> Method:
     return Edge()
 
 
+def _anchor() -> Anchor:
+    from combray.methods.anchor import Anchor
+
+    return Anchor()
+
+
 def _single(channel: str) -> Callable[[], Method]:
     def make() -> Method:
         from combray.methods.single import Single
@@ -88,10 +99,14 @@ COUNTERS: Mapping[str, Callable[[], TokenCounter]] = {
 METHODS: Mapping[str, Callable[[], Method]] = {
     "fused": _fused,
     "edge": _edge,
+    "anchor": _anchor,
     "bm25": _single("bm25"),
     "dense": _single("dense"),
     "late": _single("late"),
 }
+
+DERIVING: Mapping[str, Callable[[], Deriving]] = {"anchor": _anchor}
+"""The methods that derive records with a language model."""
 
 
 def analyser(name: str) -> Analyser:
@@ -138,6 +153,37 @@ def embedder_name(name: str) -> str:
 def method(name: str) -> Method:
     """The method of that name."""
     return _named("a method", name, METHODS)
+
+
+def deriving(name: str) -> Deriving:
+    """The method of that name that derives records.
+
+    Raises:
+        ConfigError: no deriving method has that name.
+    """
+    return _named("a method that derives", name, DERIVING)
+
+
+def llm(settings: Settings) -> LLM:
+    """The language model of the settings.
+
+    Raises:
+        ConfigError: they name none.
+        MissingExtra: the client is not installed.
+    """
+    if not settings.llm_model:
+        raise ConfigError(
+            "no language model is configured: set COMBRAY_LLM_MODEL, and COMBRAY_LLM_URL and COMBRAY_LLM_KEY "
+            "as its endpoint wants them, or pass `llm` to Memory."
+        )
+    from combray.llm.openai import ChatEndpoint, OpenAILLM
+
+    endpoint = ChatEndpoint(
+        base_url=settings.llm_url or None,
+        api_key=settings.llm_key or None,
+        timeout_s=settings.llm_timeout_s,
+    )
+    return OpenAILLM(settings.llm_model, endpoint)
 
 
 def counter(name: str) -> TokenCounter:

@@ -9,21 +9,27 @@ import typer
 
 from combray import __version__
 from combray.cli import (
+    answer,
     banks,
     bench,
     config,
+    costs,
     demo,
     doctor,
+    enrich,
     explain,
     export,
     forget,
     import_,
+    jobs,
     models,
+    rebuild,
     recall,
     reindex,
     remember,
     sessions,
     turns,
+    work,
 )
 from combray.cli.invocation import EPILOG, Invocation
 from combray.cli.screen import Screen
@@ -84,6 +90,7 @@ def root(
 app.command("remember", epilog=EPILOG)(remember.remember)
 app.command("recall", epilog=EPILOG)(recall.recall)
 app.command("explain", epilog=EPILOG)(explain.explain)
+app.command("answer", epilog=EPILOG)(answer.answer)
 app.command("forget", epilog=EPILOG)(forget.forget)
 app.command("export", epilog=EPILOG)(export.export)
 app.command("import", epilog=EPILOG)(import_.import_)
@@ -93,6 +100,11 @@ app.command("turns", epilog=EPILOG)(turns.turns)
 app.command("doctor", epilog=EPILOG)(doctor.doctor)
 app.command("config", epilog=EPILOG)(config.config)
 app.command("reindex", epilog=EPILOG)(reindex.reindex)
+app.command("enrich", epilog=EPILOG)(enrich.enrich)
+app.command("work", epilog=EPILOG)(work.work)
+app.command("jobs", epilog=EPILOG)(jobs.jobs)
+app.command("rebuild", epilog=EPILOG)(rebuild.rebuild)
+app.command("costs", epilog=EPILOG)(costs.costs)
 app.add_typer(bench.app, name="bench", epilog=EPILOG)
 app.add_typer(models.app, name="models", epilog=EPILOG)
 app.command("demo", epilog=EPILOG)(demo.demo)

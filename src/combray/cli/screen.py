@@ -66,6 +66,10 @@ class Screen:
         shown = visible(text) if sys.stdout.isatty() else text
         _write(sys.stdout, shown if shown.endswith("\n") else shown + "\n")
 
+    def piece(self, text: str) -> None:
+        """A part of a result that is still being made; no line break is added."""
+        _write(sys.stdout, visible(text) if sys.stdout.isatty() else text)
+
     def note(self, text: str) -> None:
         """Something beside the result."""
         if not self.quiet:

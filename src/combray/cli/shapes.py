@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import PurePath
 from typing import Any
 
-from combray.model import Hit, PackItem, Recall, Turn
+from combray.model import Hit, Note, PackItem, Recall, Turn
 
 
 def plain(value: object) -> Any:  # noqa: ANN401 — any JSON value
@@ -43,6 +43,7 @@ def recall_fields(recall: Recall) -> dict[str, Any]:
         "query": recall.query,
         "text": recall.text,
         "items": [_item(item) for item in recall.items],
+        "derived": [_note(note) for note in recall.notes],
         "n_tokens": recall.n_tokens,
         "budget_tokens": recall.budget_tokens,
         "counter": recall.counter,
@@ -80,6 +81,16 @@ def _item(item: PackItem) -> dict[str, Any]:
         "score": plain(item.hit.score),
         "why": item.hit.why,
         "turn": turn_fields(item.turn),
+    }
+
+
+def _note(note: Note) -> dict[str, Any]:
+    return {
+        "cite": note.cite,
+        "text": note.text,
+        "clipped": note.clipped,
+        "from": list(note.cites),
+        "record": plain(note.record),
     }
 
 

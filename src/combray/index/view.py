@@ -95,6 +95,7 @@ class Buffer:
         self._rows: NDArray[Any] = np.zeros((0,) if width is None else (0, width), dtype=dtype)
 
     def append(self, rows: NDArray[Any]) -> None:
+        """Add rows at the end; costs what is new, but for a copy now and then."""
         needed = self._n + len(rows)
         if needed > len(self._rows):
             grown = np.zeros(
@@ -107,6 +108,7 @@ class Buffer:
 
     @property
     def rows(self) -> NDArray[Any]:
+        """What was appended, shape (n,) or (n, width)."""
         return self._rows[: self._n]
 
 

@@ -6,13 +6,16 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from combray import registry
+from combray.answer import Answer, AnswerParams
 from combray.embed.base import Embedder
 from combray.errors import InvalidInput
 from combray.memory import checks, finding
+from combray.memory.answering import Answering, AnswerOptions, answering
 from combray.memory.drafts import DraftLike
+from combray.memory.enrichment import Enrichment
 from combray.memory.parts import Parts
 from combray.memory.reading import Request, Stages, find, recall
 from combray.memory.unmatched import explained
@@ -144,6 +147,37 @@ class BankMemory:
             self._parts, self._name, request.filters, recall(self._parts, self._name, request)
         )
 
+    def answering(self, query: str, **options: Unpack[AnswerOptions]) -> Answering:
+        """A question on its way to an answer: iterate over it for the text as the model writes it.
+
+        Args:
+            query: the question.
+            options: `params` say how to answer; the others are those of `recall`. Where the recall abstains the
+                model is not asked.
+
+        Raises:
+            ConfigError: no language model is configured.
+        """
+        params = options.pop("params", None) or AnswerParams()
+        given = options.pop("now", None)
+        now = aware(self._parts.clock() if given is None else given, zone(self.bank.zone))
+        found = self.recall(query, now=now, **options)
+        return answering(self._parts, self._name, found, now, params)
+
+    def answer(self, query: str, **options: Unpack[AnswerOptions]) -> Answer:
+        """A short answer with the turns that it rests on, or a refusal; arguments as for `answering`.
+
+        Raises:
+            ConfigError: no language model is configured.
+            ProviderError: it failed; ask again.
+        """
+        return self.answering(query, **options).answer()
+
+    @property
+    def enrichment(self) -> Enrichment:
+        """What a language model adds to the bank: its jobs, records and costs."""
+        return Enrichment(self._name, self._parts)
+
     def rank(
         self,
         query: str,
@@ -185,7 +219,7 @@ class BankMemory:
         ids = dict.fromkeys(finding.turn_ids(self._parts, self._name, wanted))
         selection = Selection(turns=tuple(ids), session=session)
         receipt = self._parts.store.forget(self._name, selection, self._parts.clock())
-        self._parts.views.drop(self._name)
+        self._parts.drop(self._name)
         return receipt
 
     def reindex(

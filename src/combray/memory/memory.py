@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
@@ -13,12 +14,14 @@ from combray.config import Settings
 from combray.embed.base import Embedder
 from combray.errors import Conflict, InvalidInput, NotFound, ScopeError, WeightsUnavailable
 from combray.index.cache import ViewCache
+from combray.llm.base import LLM
 from combray.memory import checks
 from combray.memory.bank import BankMemory
+from combray.memory.enriching import Worker, WorkParams, unwatched
 from combray.memory.finding import near
 from combray.memory.parts import Parts
 from combray.methods.base import Method
-from combray.model import Bank, Clock, utc_now
+from combray.model import Bank, Clock, Job, utc_now
 from combray.model.time import zone as checked_zone
 from combray.pack.budget import TokenCounter
 from combray.store.base import Finding, ForgetReceipt, Selection, Store
@@ -36,6 +39,7 @@ class Memory:
         analyser: an analyser or the name of one; counts for new banks.
         method: a method or the name of one, for `BankMemory.recall`.
         clock: what time it is.
+        llm: the language model for enrichment and answers; where not given, that of the settings, when first needed.
     """
 
     def __init__(
@@ -47,6 +51,7 @@ class Memory:
         analyser: Analyser | str | None = None,
         method: Method | str | None = None,
         clock: Clock = utc_now,
+        llm: LLM | None = None,
     ) -> None:
         settings = settings or Settings()
         self._parts = Parts(
@@ -57,6 +62,7 @@ class Memory:
             method=registry.method(settings.method) if method is None else _method(method),
             counter=_counter(settings),
             clock=clock,
+            llm=llm,
         )
         if analyser is not None and not isinstance(analyser, str):
             checks.made(analyser, "an analyser", "analyse", "id")
@@ -73,6 +79,7 @@ class Memory:
         analyser: Analyser | str | None = None,
         method: Method | str | None = None,
         clock: Clock = utc_now,
+        llm: LLM | None = None,
     ) -> Self:
         """A memory over the SQLite file at `path`, which is made if it does not exist.
 
@@ -83,6 +90,7 @@ class Memory:
             analyser: see the class.
             method: see the class.
             clock: see the class.
+            llm: see the class.
 
         Raises:
             ConfigError: there is no embedder, analyser or method of that name.
@@ -111,6 +119,7 @@ class Memory:
                 analyser=analyser,
                 method=method,
                 clock=clock,
+                llm=llm,
             )
         except BaseException:
             store.close()
@@ -121,6 +130,7 @@ class Memory:
     def close(self) -> None:
         """Release the store and the arrays."""
         self._parts.views.clear()
+        self._parts.records.clear()
         self._parts.store.close()
         if self._folder is not None:
             self._folder.cleanup()
@@ -135,6 +145,14 @@ class Memory:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+    def embedder(self) -> Embedder | None:
+        """The embedder in use, loaded; None where there is none.
+
+        Raises:
+            WeightsUnavailable: it was asked for by name, and its weights cannot be had.
+        """
+        return self._parts.embedder()
 
     @property
     def store(self) -> Store:
@@ -186,6 +204,20 @@ class Memory:
         self._check_exists(name)
         return BankMemory(name, self._parts)
 
+    def worker(
+        self, params: WorkParams | None = None, *, on_job: Callable[[Job], None] = unwatched
+    ) -> Worker:
+        """One who does the jobs of this store's banks; see `Worker.run`.
+
+        Args:
+            params: how to work.
+            on_job: is told of each job before it is done.
+
+        Raises:
+            ConfigError: no language model is configured.
+        """
+        return Worker(self._parts, self._parts.llm(), params, on_job)
+
     def banks(self, *, after: str = "", limit: int = 100) -> list[Bank]:
         """Banks in order of name, at most `limit` of those after `after`."""
         checks.text(after, "after")
@@ -204,7 +236,7 @@ class Memory:
         receipt = self._parts.store.forget(
             _scoped(name), Selection(whole_bank=True), self._parts.clock()
         )
-        self._parts.views.drop(name)
+        self._parts.drop(name)
         return receipt
 
     def check(self, bank: str | None = None) -> list[Finding]:

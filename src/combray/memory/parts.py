@@ -11,6 +11,8 @@ from combray.embed.base import Embedder
 from combray.embed.cache import CachedEmbedder
 from combray.errors import EmbedderMismatch, WeightsUnavailable
 from combray.index.cache import ViewCache
+from combray.index.records import RecordCache
+from combray.llm.base import LLM
 from combray.methods.base import Method
 from combray.model import Bank, Clock
 from combray.pack.budget import TokenCounter
@@ -23,7 +25,7 @@ class LexicalOnly(UserWarning):
 
 
 class Parts:
-    """Store, arrays, analysers, embedder, method, counter and clock; each made once, when first needed."""
+    """Store, arrays, analysers, embedder, method, counter, language model and clock; each made once, when first needed."""
 
     def __init__(
         self,
@@ -35,18 +37,37 @@ class Parts:
         method: Method,
         counter: TokenCounter,
         clock: Clock,
+        llm: LLM | None = None,
     ) -> None:
         self.store = store
         self.views = views
+        self.records = RecordCache(store, settings.cache_mb << 19)
         self.settings = settings
         self.method = method
         self.counter = counter
         self.clock = clock
+        self._llm = llm
         self._wanted = embedder
         self._embedder: Embedder | None = None
         self._resolved = False
         self._analysers: dict[str, Analyser] = {}
         self._lock = threading.Lock()
+
+    def llm(self) -> LLM:
+        """The language model.
+
+        Raises:
+            ConfigError: none is configured.
+        """
+        with self._lock:
+            if self._llm is None:
+                self._llm = registry.llm(self.settings)
+            return self._llm
+
+    def drop(self, bank: str) -> None:
+        """Let go of the bank's arrays."""
+        self.views.drop(bank)
+        self.records.drop(bank)
 
     def names_no_embedder(self) -> bool:
         """Whether the caller wants no vectors."""

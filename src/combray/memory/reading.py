@@ -16,10 +16,10 @@ from combray.index.view import BankView
 from combray.memory.links import Links
 from combray.memory.parts import Parts
 from combray.methods.base import Evidence, Method, Ranking
-from combray.model import Filters, Hit, Query, Recall, Trace
+from combray.model import Filters, Hit, Query, Recall, RecordHit, Trace
 from combray.model.time import aware, to_micros, zone
 from combray.model.turn import storable
-from combray.pack import MIN_BUDGET_TOKENS, Packed, pack
+from combray.pack import MIN_BUDGET_TOKENS, Packed, pack_with_notes
 
 MAX_QUERY_CHARS = 20_000
 """Longest query, in characters; far above any question."""
@@ -68,6 +68,7 @@ class Found:
     hits: tuple[Hit, ...]
     view: BankView
     links: Links
+    records: tuple[RecordHit, ...]
     notes: tuple[str, ...]
 
 
@@ -81,6 +82,8 @@ def prepared(parts: Parts, bank: str, request: Request, stages: Stages) -> tuple
             view=view,
             read=lambda kind, terms: parts.store.postings(bank, kind, terms),
             allowed=_allowed(parts, query, view),
+            records=lambda method: parts.records.view(bank, method),
+            sources=lambda records: parts.store.sources(bank, records),
         )
     return query, evidence
 
@@ -94,9 +97,16 @@ def find(parts: Parts, bank: str, request: Request, stages: Stages) -> Found:
         links = Links(parts.store, evidence)
         links.read(_wanted(ranking.rows, evidence.view))
         hits = _hits(ranking, links)
+        records = _record_hits(parts, bank, ranking)
     notes = () if query.vector is not None else (LEXICAL_NOTE,)
     return Found(
-        query=query, ranking=ranking, hits=hits, view=evidence.view, links=links, notes=notes
+        query=query,
+        ranking=ranking,
+        hits=hits,
+        view=evidence.view,
+        links=links,
+        records=records,
+        notes=notes,
     )
 
 
@@ -111,9 +121,10 @@ def recall(parts: Parts, bank: str, request: Request) -> Recall:
     packed = Packed(items=(), text="", n_tokens=0, cut=())
     with stages.stage("pack"):
         if not reason:
-            packed = pack(
+            packed = pack_with_notes(
                 found.hits,
                 found.links,
+                records=found.records,
                 budget_tokens=query.budget_tokens,
                 counter=parts.counter,
                 terms=query.analysis.terms,
@@ -123,6 +134,7 @@ def recall(parts: Parts, bank: str, request: Request) -> Recall:
     return Recall(
         query=request.text,
         items=packed.items,
+        notes=packed.notes,
         hits=found.hits,
         text=packed.text,
         n_tokens=packed.n_tokens,
@@ -232,6 +244,18 @@ def _hits(ranking: Ranking, links: Links) -> tuple[Hit, ...]:
     return tuple(hits)
 
 
+def _record_hits(parts: Parts, bank: str, ranking: Ranking) -> tuple[RecordHit, ...]:
+    if not len(ranking.records):
+        return ()
+    found = parts.store.records(bank, ranking.records.tolist())
+    scored = zip(ranking.records.tolist(), ranking.record_scores.tolist(), strict=True)
+    there = [(found[number], score) for number, score in scored if number in found]
+    return tuple(
+        RecordHit(record=record, rank=rank, score=score)
+        for rank, (record, score) in enumerate(there, start=1)
+    )
+
+
 def _by_hit(columns: Mapping[str, NDArray[np.float64]]) -> list[dict[str, float]]:
     """Columns as one mapping a hit."""
     rows = zip(*(values.tolist() for values in columns.values()), strict=True)
@@ -241,7 +265,7 @@ def _by_hit(columns: Mapping[str, NDArray[np.float64]]) -> list[dict[str, float]
 def _reason(found: Found, threshold: float) -> str:
     if found.view.n == 0:
         return "the bank is empty"
-    if not found.hits:
+    if not found.hits and not found.records:
         return "nothing in the bank matches the query" + (
             " under these filters" if found.query.filters else ""
         )

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from combray.errors import ConfigError
 from combray.index.lexical import ReadPostings
+from combray.index.records import RecordView
 from combray.index.view import BankView
 from combray.model import Query
+from combray.store.derived import Sources
+
+
+def _no_records(_: object) -> Any:  # noqa: ANN401 (stands in for two readers)
+    raise ConfigError("this evidence comes without derived records.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,11 +30,15 @@ class Evidence:
         read: its postings.
         allowed: rows that may be ranked, shape (n,), or None for all. Statistics (document frequencies,
             lengths) are always those of the whole bank.
+        records: a method's derived records as arrays.
+        sources: which documents derived records come from.
     """
 
     view: BankView
     read: ReadPostings
     allowed: NDArray[np.bool_] | None = None
+    records: Callable[[str], RecordView] = _no_records
+    sources: Callable[[Sequence[int]], Sources] = _no_records
 
     def masked(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """The scores with minus infinity on rows that may not be ranked."""
@@ -47,6 +58,8 @@ class Ranking:
         signals: raw signals behind `support`.
         support: 0…1, how likely the bank holds an answer.
         notes: channels that were missing, and why.
+        records: numbers of derived records to show beside the turns, best first, shape (r,).
+        record_scores: theirs, descending, shape (r,).
     """
 
     rows: NDArray[np.int64]
@@ -57,6 +70,8 @@ class Ranking:
     signals: Mapping[str, float] = field(default_factory=dict)
     support: float = 0.0
     notes: tuple[str, ...] = ()
+    records: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    record_scores: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
 
 
 class Method(Protocol):

@@ -2,7 +2,7 @@
 
 from combray.model.analysis import Analysis, Mention
 from combray.model.call import Call, Outcome
-from combray.model.hit import Cut, Hit, PackItem, Part, Recall, Trace
+from combray.model.hit import Cut, Hit, Note, PackItem, Part, Recall, RecordHit, Trace
 from combray.model.query import Filters, Query
 from combray.model.record import DerivedRecord, Job, JobState, MadeBy, RecordKind, Status, record_id
 from combray.model.time import Clock, Granularity, TimeSpan, aware, utc_now
@@ -22,11 +22,13 @@ __all__ = [
     "JobState",
     "MadeBy",
     "Mention",
+    "Note",
     "Outcome",
     "PackItem",
     "Part",
     "Query",
     "Recall",
+    "RecordHit",
     "RecordKind",
     "Role",
     "Session",

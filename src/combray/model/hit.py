@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from combray.model.record import DerivedRecord
 from combray.model.turn import Turn
 
 
@@ -33,6 +34,40 @@ class Hit:
         spoke = [item for item in self.contributions.items() if item[1] > 0]
         best = sorted(spoke, key=lambda item: -item[1])[:3]
         return ", ".join(f"{name} {share:+.2f}" for name, share in best)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordHit:
+    """One derived record that a method shows beside the turns.
+
+    Attributes:
+        record: what a model made of turns.
+        rank: from 1.
+        score: the method's, higher is better.
+    """
+
+    record: DerivedRecord
+    rank: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Note:
+    """One note of a pack: derived text beside the turns.
+
+    Attributes:
+        cite: what the rendered line carries in brackets: ``n1``, ``n2``, …
+        record: what a model made of turns.
+        text: what is rendered of it: all of it unless it was clipped to the budget.
+        clipped: whether `text` is only a part.
+        cites: numbers of the pack's lines that are among its turns, ascending.
+    """
+
+    cite: str
+    record: DerivedRecord
+    text: str
+    clipped: bool = False
+    cites: tuple[int, ...] = ()
 
 
 class Part(StrEnum):
@@ -119,6 +154,7 @@ class Recall:
         abstained: whether the pack is empty on purpose.
         reason: why it abstained, or empty.
         trace: how it came about.
+        notes: derived texts of the pack, after the turns.
     """
 
     query: str
@@ -132,3 +168,4 @@ class Recall:
     abstained: bool
     reason: str
     trace: Trace
+    notes: tuple[Note, ...] = ()

@@ -53,7 +53,7 @@ _FENCE = re.compile(
     re.IGNORECASE,
 )
 _TEMPLATE = re.compile(r"<(?=\|[\w-]{1,64}\|>)")
-_LOOKALIKE = re.compile(r"(?=\[\d+\]|\d{4}-\d\d-\d\d (?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\Z)")
+_LOOKALIKE = re.compile(r"(?=\[n?\d+\]|\d{4}-\d\d-\d\d (?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\Z)")
 _PLAIN = re.compile(r"[^:()\[\]<>\"\\]+")
 
 

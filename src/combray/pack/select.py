@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from combray.errors import InvalidInput
-from combray.model import Cut, Hit, PackItem, Part, Turn
+from combray.model import Cut, Hit, Note, PackItem, Part, Turn
 from combray.pack.budget import TokenCounter
 from combray.pack.clip import CHARS_PER_TOKEN, asks, clip
 from combray.pack.draft import Draft, Line
@@ -77,12 +77,14 @@ class Packed:
         text: as a model should see it; empty without items.
         n_tokens: of `text`, by the counter.
         cut: hits that are not items, best first: ``repeat`` or ``budget``.
+        notes: derived texts after the turns.
     """
 
     items: tuple[PackItem, ...]
     text: str
     n_tokens: int
     cut: tuple[Cut, ...]
+    notes: tuple[Note, ...] = ()
 
 
 def pack(

@@ -1,5 +1,6 @@
 """Loaders of the benchmarks: each gives a `Dataset` or fails loudly."""
 
+from combray.eval.datasets.anchormem import anchormem
 from combray.eval.datasets.base import BankData, Dataset, Question, Split, TurnKey, data_root
 from combray.eval.datasets.locomo import locomo
 from combray.eval.datasets.longmemeval import longmemeval_pool
@@ -11,6 +12,7 @@ __all__ = [
     "Question",
     "Split",
     "TurnKey",
+    "anchormem",
     "data_root",
     "locomo",
     "longmemeval_pool",

@@ -1,0 +1,116 @@
+"""`combray answer`: a short answer with the turns it rests on."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Annotated
+
+import typer
+
+from combray.answer import Answer, AnswerParams, Refusals
+from combray.cli.arguments import (
+    BankName,
+    Budget,
+    K,
+    MethodName,
+    Now,
+    QueryText,
+    Roles,
+    Sessions,
+    Since,
+    Speakers,
+    Tags,
+    Until,
+    filters_of,
+    time_in,
+)
+from combray.cli.invocation import Invocation
+from combray.cli.shapes import plain, recall_fields
+
+
+def answer(
+    context: typer.Context,
+    bank: BankName,
+    query: QueryText,
+    k: K = None,
+    budget: Budget = None,
+    method: MethodName = None,
+    now: Now = None,
+    speaker: Speakers = None,
+    session: Sessions = None,
+    role: Roles = None,
+    tag: Tags = None,
+    since: Since = None,
+    until: Until = None,
+    guess: Annotated[
+        bool,
+        typer.Option("--guess", help="Have the model guess where the evidence does not say."),
+    ] = False,
+    stream: Annotated[
+        bool, typer.Option("--stream", help="Print the answer while the model writes it.")
+    ] = False,
+) -> None:
+    """Answer a question from the evidence of a bank, with a language model.
+
+    The answer goes to standard output, the turns that it cites to standard error. Where the bank does not seem to hold
+    an answer the model is not asked.
+    """
+    call = Invocation.of(context)
+    params = AnswerParams(refusals=Refusals.NEVER if guess else Refusals.ALLOWED)
+    with call.memory() as memory:
+        open_bank = memory.bank(bank)
+        filters = filters_of(
+            open_bank,
+            speakers=speaker,
+            sessions=session,
+            roles=role,
+            tags=tag,
+            since=since,
+            until=until,
+        )
+        answering = open_bank.answering(
+            query,
+            params=params,
+            k=k,
+            budget_tokens=budget,
+            method=method,
+            now=time_in(open_bank, now),
+            filters=filters,
+        )
+        if stream and not call.screen.json:
+            for piece in answering:
+                call.screen.piece(piece)
+            call.screen.text("")
+        found = answering.answer()
+    _show(call, found, printed=stream and not call.screen.json)
+
+
+def _show(call: Invocation, found: Answer, *, printed: bool) -> None:
+    if call.screen.json:
+        call.screen.value(answer_fields(found))
+        return
+    if not printed:
+        call.screen.text(found.text)
+    for citation in found.citations:
+        source = citation.source
+        call.screen.note(f"[{citation.cite}] {source.text}")
+    if found.refused:
+        call.screen.note(found.reason)
+    if found.unknown_cites:
+        call.screen.warn(
+            f"the model cites lines that are not there: {', '.join(found.unknown_cites)}."
+        )
+
+
+def answer_fields(found: Answer) -> dict[str, object]:
+    """An answer as JSON: its text, the turns it cites, and the recall behind it."""
+    own = [one.name for one in fields(found) if one.name not in {"citations", "recall"}]
+    cites = [
+        {"cite": citation.cite, "id": citation.id, "text": citation.source.text}
+        for citation in found.citations
+    ]
+    return {
+        **{name: plain(getattr(found, name)) for name in own},
+        "citations": cites,
+        "recall": recall_fields(found.recall),
+    }

@@ -1,0 +1,136 @@
+"""Derived records of a bank as arrays: number, kind and vector, extended as the method derives more.
+
+Rows stand in order of record number, so a view of a grown bank is the old one with rows appended. Which turns a record
+comes from is read from the store for the few records that matter to a query.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from combray.index.kept import Kept
+from combray.index.view import Buffer
+from combray.model import RecordKind
+from combray.store.base import Store
+from combray.store.derived import DerivedState, RecordColumns
+
+KINDS = tuple(RecordKind)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordView:
+    """The current records of one method in a bank.
+
+    Attributes:
+        state: revision and epoch that the view was read at.
+        number: ascending, shape (n,).
+        kind: index into `KINDS`, shape (n,).
+        vectors: unit norm, shape (n, d); zero rows where a record has none.
+    """
+
+    state: DerivedState
+    number: NDArray[np.int64]
+    kind: NDArray[np.int8]
+    vectors: NDArray[np.float32]
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.number)
+
+    def of_kind(self, kind: RecordKind) -> NDArray[np.int64]:
+        """Rows of that kind, ascending."""
+        return np.flatnonzero(self.kind == KINDS.index(kind))
+
+    def rows(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Rows of the records, -1 for those the view does not hold; same shape."""
+        if self.n == 0:
+            return np.full(len(numbers), -1, dtype=np.int64)
+        at = np.minimum(np.searchsorted(self.number, numbers), self.n - 1)
+        return np.where(self.number[at] == numbers, at, -1)
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory held by the arrays, in bytes."""
+        return self.number.nbytes + self.kind.nbytes + self.vectors.nbytes
+
+
+class _Grower:
+    """Appends columns into buffers with spare capacity."""
+
+    def __init__(self, dimension: int) -> None:
+        self._number = Buffer(np.int64)
+        self._kind = Buffer(np.int8)
+        self._vectors = Buffer(np.float32, dimension)
+
+    @property
+    def last(self) -> int:
+        numbers = self._number.rows
+        return int(numbers[-1]) if len(numbers) else 0
+
+    def extend(self, columns: RecordColumns) -> None:
+        self._number.append(columns.number)
+        self._kind.append(columns.kind)
+        self._vectors.append(columns.vector.astype(np.float32))
+
+    def view(self, state: DerivedState) -> RecordView:
+        return RecordView(
+            state=state,
+            number=self._number.rows,
+            kind=self._kind.rows,
+            vectors=self._vectors.rows,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Grown:
+    grower: _Grower
+    view: RecordView
+
+    @property
+    def n_bytes(self) -> int:
+        return self.view.n_bytes
+
+
+class RecordCache:
+    """The most recently used record views of a store's banks.
+
+    Args:
+        store: where the records are.
+        max_bytes: bound on the memory of all views; the view in use is always kept.
+    """
+
+    def __init__(self, store: Store, max_bytes: int) -> None:
+        self._store = store
+        self._kept: Kept[tuple[str, str], _Grown] = Kept(self._refreshed, max_bytes)
+
+    def view(self, bank: str, method: str) -> RecordView:
+        """The method's records in the bank as they are now.
+
+        Raises:
+            NotFound: no such bank.
+        """
+        return self._kept.get((bank, method)).view
+
+    def drop(self, bank: str) -> None:
+        """Forget the views of a bank."""
+        self._kept.drop(lambda key: key[0] == bank)
+
+    def clear(self) -> None:
+        """Forget every view."""
+        self._kept.drop(lambda _: True)
+
+    def _refreshed(self, key: tuple[str, str], old: _Grown | None) -> _Grown:
+        state = self._store.derived_state(key[0])
+        if old is not None and old.view.state == state:
+            return old
+        kept = old is not None and (old.view.state.epoch, old.view.state.dimension) == (
+            state.epoch,
+            state.dimension,
+        )
+        grower = old.grower if old is not None and kept else _Grower(state.dimension)
+        grower.extend(self._store.record_columns(*key, after=grower.last))
+        return _Grown(grower, grower.view(state))

@@ -1,0 +1,50 @@
+"""Chunks: overlapping windows of turns inside a session, from which facts are drawn."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TypeVar
+
+from combray.model import Turn
+
+T = TypeVar("T")
+
+
+def windows(turns: Sequence[T], *, size: int, stride: int) -> list[tuple[T, ...]]:
+    """The windows of a session, in order.
+
+    >>> windows("abcd", size=3, stride=2)
+    [('a', 'b', 'c'), ('c', 'd')]
+
+    Source:
+        AnchorMem, released code: three turns, one shared with the next window; never across sessions.
+        Deviation: a last window that lies wholly in the one before it is left out; it would be paid for twice.
+    """
+    found: list[tuple[T, ...]] = []
+    for start in range(0, len(turns), stride):
+        end = min(start + size, len(turns))
+        if not found or end > start - stride + size:
+            found.append(tuple(turns[start:end]))
+    return found
+
+
+def rendered(turns: Sequence[Turn]) -> str:
+    """The turns as a model reads them: the time, then a line a turn, each text as a JSON string.
+
+    A JSON string has no line breaks and no way out of its quotes, so no text can pass for another turn.
+
+    Source:
+        AnchorMem, released code: a date line, then ``<speaker> said, "<text>"`` with the caption of a shared image.
+    """
+    if not turns:
+        return ""
+    lines = [f"{turns[0].said_at:%Y-%m-%d %H:%M (%A)}"]
+    for turn in turns:
+        shared = f" and shared an image of {_quoted(turn.caption)}" if turn.caption else ""
+        lines.append(f"{_quoted(turn.speaker)} said {_quoted(turn.text)}{shared}")
+    return "\n".join(lines)
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False).replace("</", "<\\/")
