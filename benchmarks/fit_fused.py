@@ -14,6 +14,7 @@ import argparse
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,7 @@ from scipy.optimize import minimize
 
 from combray import Filters, Memory
 from combray.eval.datasets import BankData, Dataset, Question, locomo, longmemeval_pool, realmem
+from combray.eval.experiment import Setup, written
 from combray.memory.reading import Request, Stages, prepared
 from combray.methods.fused import CHANNELS, Fused, FusedParams
 from combray.methods.fused.features import first_features, late_features, signals
@@ -44,17 +46,22 @@ class Sample:
     sessions_only: bool
 
 
-def samples(dataset: Dataset, memory: Memory, split: str) -> Iterator[Sample]:
-    """The questions of that half of a data set that is written into the memory."""
+def samples(dataset: Dataset, memory: Memory, split: str, *, by_words: bool) -> Iterator[Sample]:
+    """The questions of that half of a data set whose banks are written into the memory."""
     for data in dataset.banks:
         for question in data.questions:
             if question.split == split and (question.gold_turns or question.gold_sessions):
-                made = sample(data, question, memory)
+                made = sample(
+                    f"{dataset.name}/{data.name}", data, question, memory, by_words=by_words
+                )
                 if made is not None:
                     yield made
 
 
-def sample(data: BankData, question: Question, memory: Memory) -> Sample | None:
+def sample(
+    bank: str, data: BankData, question: Question, memory: Memory, *, by_words: bool
+) -> Sample | None:
+    """The candidates of a question by the stage before: of the weights `words` by words alone, else by `first`."""
     filters = Filters()
     if question.before_session is not None:
         filters = Filters(sessions=data.sessions_before(question.before_session))
@@ -62,14 +69,13 @@ def sample(data: BankData, question: Question, memory: Memory) -> Sample | None:
     request = Request(
         text=question.text, method=Fused(), filters=filters, now=question.asked_at or data.ends_at
     )
-    query, evidence = prepared(memory._parts, data.name, request, Stages())
+    query, evidence = prepared(memory._parts, bank, request, Stages())
     view = evidence.view
     raw = signals(query, evidence, params)
     columns = first_features(query, evidence, raw, params)
-    first = evidence.masked(
-        sum(w * columns[n] for n, w in params.weights.first.items() if n in columns)
-    )
-    gold = gold_rows(question, memory, data.name, view)
+    stage = params.weights.words if by_words else params.weights.first
+    first = evidence.masked(sum(w * columns[n] for n, w in stage.items()))
+    gold = gold_rows(question, memory, bank, view)
     best = np.argsort(-first, kind="stable")[:CANDIDATES]
     rows = np.union1d(
         best[np.isfinite(first[best])], [] if question.gold_turns == frozenset() else gold
@@ -79,7 +85,8 @@ def sample(data: BankData, question: Question, memory: Memory) -> Sample | None:
     if not positive.any() or positive.all():
         return None
     columns = {name: values[rows] for name, values in columns.items()}
-    columns |= late_features(query, evidence, raw, rows, params)
+    if not by_words:
+        columns |= late_features(query, evidence, raw, rows, params)
     matrix = np.stack([columns.get(name, np.zeros(len(rows))) for name in FEATURES], axis=1)
     return Sample(matrix.astype(np.float32), positive, not question.gold_turns)
 
@@ -88,21 +95,15 @@ def gold_rows(question: Question, memory: Memory, bank: str, view) -> np.ndarray
     if not question.gold_turns:
         held = [i for i, name in enumerate(view.session_names) if name in question.gold_sessions]
         return np.flatnonzero(np.isin(view.session, held))
-    docs = KEYS[bank]
+    docs = keys(memory, bank)
     return view.rows(np.array([docs[key] for key in question.gold_turns], dtype=np.int64))
 
 
-KEYS: dict[str, dict[tuple[str, str], int]] = {}
-
-
-def write(dataset: Dataset, memory: Memory) -> None:
-    """Remember a data set, and where each of its turns is."""
-    for data in dataset.banks:
-        bank = memory.bank(data.name, create=True)
-        for item in data.sessions:
-            bank.remember(item.turns, session=item.session)
-        pages = memory.store.scan(data.name, limit=1_000_000)
-        KEYS[data.name] = {(turn.session, turn.client_id): doc for doc, turn in pages}
+@cache
+def keys(memory: Memory, bank: str) -> dict[tuple[str, str | None], int]:
+    """Where each turn is."""
+    pages = memory.store.scan(bank, limit=1_000_000)
+    return {(turn.session, turn.client_id): doc for doc, turn in pages}
 
 
 class Loss:
@@ -159,23 +160,28 @@ def fit(losses: Sequence[Loss], names: Sequence[str]) -> dict[str, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default="locomo,longmemeval-pool,realmem")
+    parser.add_argument("--stages", default="words,first,final")
     parser.add_argument("--dry-run", action="store_true", help="print the weights only")
     parser.add_argument(
         "--keep", help="folder for the databases, so that the next run need not embed"
     )
     options = parser.parse_args()
     loaders = {"locomo": locomo, "longmemeval-pool": longmemeval_pool, "realmem": realmem}
-    made: dict[str, list[Sample]] = {}
+    stages = options.stages.split(",")
+    made: dict[bool, list[list[Sample]]] = {True: [], False: []}
     for name in options.only.split(","):
-        path = Path(options.keep) / f"{name}.db" if options.keep else ":memory:"
-        with Memory.open(path, embedder="minilm") as memory:
-            dataset = loaders[name]()
-            write(dataset, memory)
-            made[name] = list(samples(dataset, memory, "tuned"))
-        print(f"{name}: {len(made[name])} questions")
+        dataset = loaders[name]()
+        store = Path(options.keep) / f"{name}.db" if options.keep else None
+        with written(dataset, Setup(store=store, embedder="minilm")) as banks:
+            for by_words in {stage == "words" for stage in stages}:
+                made[by_words].append(
+                    list(samples(dataset, banks.memory, "tuned", by_words=by_words))
+                )
+                print(f"{name}: {len(made[by_words][-1])} questions", flush=True)
     weights = {
-        stage: fit([Loss(own, names) for own in made.values()], names)
+        stage: fit([Loss(own, names) for own in made[stage == "words"]], names)
         for stage, names in (("words", WORDS), ("first", FIRST), ("final", FEATURES))
+        if stage in stages
     }
     print(json.dumps(weights, indent=1))
     if not options.dry_run:

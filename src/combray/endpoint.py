@@ -28,12 +28,14 @@ def client(
 
     Raises:
         MissingExtra: the client is not installed.
-        Unauthorised: no key is given, and none is in the environment.
+        Unauthorised: no key is given, and none is in the environment; or it cannot be one.
     """
     try:
         import openai
     except ImportError as error:
         raise MissingExtra("openai", what.removeprefix("the ")) from error
+    if api_key is not None and not (api_key.isascii() and api_key.isprintable()):
+        raise Unauthorised(f"{what} needs a key: the one given has characters that no key has.")
     # A key of the environment belongs to the client's own endpoint; another one gets it only when told to.
     key = api_key or ("none" if base_url else None)
     try:
@@ -52,19 +54,29 @@ def translated(what: str) -> Iterator[None]:
     try:
         yield
     except (openai.AuthenticationError, openai.PermissionDeniedError) as error:
-        raise Unauthorised(f"{what} refused the key ({error.status_code}).") from error
+        raise Unauthorised(
+            f"{what} refused the key ({error.status_code}). Give it one that it accepts."
+        ) from error
     except openai.APITimeoutError as error:
-        raise TimedOut(f"{what} did not answer in time.") from error
+        raise TimedOut(f"{what} did not answer in time. Try again, or give it longer.") from error
     except openai.RateLimitError as error:
         raise RateLimited(
-            f"{what} asks to wait, or the quota is used up.", retry_after_s(error)
+            f"{what} asks to wait{_how_long(error)}, or the quota is used up. Try again later.",
+            retry_after_s(error),
         ) from error
     except openai.APIConnectionError as error:
-        raise ProviderError(f"{what} cannot be reached: {error}") from error
+        raise ProviderError(
+            f"{what} cannot be reached: {error} Check that it runs, and its URL."
+        ) from error
     except openai.APIStatusError as error:
         raise ProviderError(f"{what} answered {error.status_code}: {said(error)}") from error
     except openai.OpenAIError as error:
         raise ProviderError(f"{what} failed: {error}") from error
+
+
+def _how_long(error: APIStatusError) -> str:
+    seconds = retry_after_s(error)
+    return "" if seconds is None else f" {seconds:.0f} s"
 
 
 def said(error: APIStatusError) -> str:

@@ -377,3 +377,43 @@ def test_the_ledger_has_a_row_a_call_and_no_text(opened):
     assert {row.phase for row in rows} == {"facts", "event"}
     assert all(row.prompt_tokens > 0 and row.outcome == "ok" for row in rows)
     assert not any("support" in str(row) for row in rows)
+
+
+def test_another_embedder_takes_the_records_along_and_links_them_anew(opened):
+    from combray.embed.hashing import HashEmbedder
+
+    class Other(HashEmbedder):
+        @property
+        def id(self):
+            return "other@1-64"
+
+    memory = opened()
+    bank = filled(memory)
+    bank.enrichment.run()
+    before = texts(bank)
+    bank.reindex(embedder=Other())
+    assert [job.kind for job in bank.enrichment.jobs()] == ["link"]
+    memory.close()
+    with Memory.open(
+        memory.store.path, embedder=Other(), llm=FunctionLLM(doubles.note_taker)
+    ) as again:
+        bank = again.bank("b")
+        assert bank.enrichment.run().failed == []
+        assert texts(bank) == before
+        assert bank.recall("support group", method="anchor").items
+
+
+def test_a_job_whose_workers_all_die_is_given_up_and_says_so(opened, clock):
+    memory = opened()
+    bank = memory.create_bank("b")
+    bank.enrichment.use("anchor")
+    bank.remember(turns(SESSION_1), session="s1", said_at="2023-05-08")
+    clock.move(minutes=5)
+    for i in range(2):
+        job = memory.store.claim(f"doomed {i}", now=clock.now, lease_s=10)
+        assert job is not None
+        clock.move(minutes=5)
+    worked = bank.enrichment.run(params=WorkParams(max_tries=2))
+    assert [failed.code for failed in worked.failed] == ["abandoned"]
+    assert [job.state for job in bank.enrichment.jobs()] == ["failed"]
+    assert bank.enrichment.retry() == 1

@@ -14,6 +14,7 @@ from combray.store import SqliteStore
 from combray.store.base import Selection
 from combray.store.migrate import Migration, migrate_sqlite, shipped, to_apply
 from combray.store.sqlite.file import APPLICATION_ID, connect
+from combray.testing.derived_rows import METHOD, derive, texts, window
 from combray.testing.store_rows import NOON, Saying, new_bank
 
 
@@ -225,10 +226,11 @@ def test_a_destructive_migration_copies_the_file_first(tmp_path):
     path = tmp_path / "evidence.db"
     ids = with_rows(path)
     connection = connect(path, "FULL")
-    drop = Migration(number=2, name="drop", sql="-- destructive\nDROP TABLE vector;\n")
+    number = len(shipped("sqlite")) + 1
+    drop = Migration(number=number, name="drop", sql="-- destructive\nDROP TABLE vector;\n")
     migrate_sqlite(connection, path, [*shipped("sqlite"), drop])
     connection.close()
-    with SqliteStore(tmp_path / "evidence.db.before-0002") as copy:
+    with SqliteStore(tmp_path / f"evidence.db.before-{number:04}") as copy:
         assert [turn.id for _, turn in copy.scan("alpha")] == ids
 
 
@@ -236,7 +238,8 @@ def test_a_migration_that_fails_changes_nothing(tmp_path):
     path = tmp_path / "evidence.db"
     ids = with_rows(path)
     connection = connect(path, "FULL")
-    broken = Migration(number=2, name="broken", sql="DROP TABLE vector;\nDROP TABLE nothing;\n")
+    sql = "DROP TABLE vector;\nDROP TABLE nothing;\n"
+    broken = Migration(number=len(shipped("sqlite")) + 1, name="broken", sql=sql)
     with pytest.raises(sqlite3.OperationalError, match="nothing"):
         migrate_sqlite(connection, path, [*shipped("sqlite"), broken])
     connection.close()
@@ -257,6 +260,21 @@ def test_rows_of_the_first_schema_are_read_by_this_version(tmp_path):
         assert store.terms("alpha", "key", store.columns("alpha").doc.tolist()) == {
             (1 << 32) + 1: {"Eve": 1, "Tea": 1}
         }
+        assert store.check()[0].severity == "ok"
+
+
+def test_a_bank_of_the_first_schema_can_be_derived_from(tmp_path):
+    path = tmp_path / "evidence.db"
+    connection = connect(path, "FULL", create=True)
+    migrate_sqlite(connection, path, shipped("sqlite")[:1])
+    connection.executescript((Path(__file__).parent / "rows_of_schema_1.sql").read_text())
+    connection.close()
+    with SqliteStore(path) as store:
+        assert store.bank("alpha").methods == ()
+        assert store.set_methods("alpha", [METHOD], NOON) == (METHOD,)
+        assert [job.subject for job in store.jobs("alpha")] == ["s1"]
+        derive(store, window(store.columns("alpha").doc.tolist(), "Ann has tea with Eve."))
+        assert texts(store) == ["Ann has tea with Eve."]
         assert store.check()[0].severity == "ok"
 
 

@@ -67,9 +67,9 @@ def test_a_full_disk_stores_nothing_and_the_store_goes_on(tmp_path):
 
 
 def test_a_store_cannot_be_made_on_a_full_disk_but_later(tmp_path):
-    with small_disk(tmp_path / "disk", "256k") as disk:
+    with small_disk(tmp_path / "disk", "768k") as disk:
         ballast = disk / "ballast"
-        ballast.write_bytes(b"x" * 240 * 1024)
+        ballast.write_bytes(b"x" * 744 * 1024)
         with pytest.raises(StoreFull):
             SqliteStore(disk / "evidence.db")
         ballast.unlink()

@@ -1,6 +1,11 @@
+from datetime import UTC, datetime
+
 import pytest
 
-from combray.text.questions import asks, asks_for_a_set
+from combray.text import LightAnalyser
+from combray.text.questions import asks, asks_for_a_set, asks_what_was_said, subject_terms
+
+NOW = datetime(2024, 7, 3, 12, tzinfo=UTC)
 
 QUESTIONS = """What did you paint?
 Nice! What did you paint? 😊
@@ -66,3 +71,46 @@ def test_a_question_for_several_things_asks_for_a_set(text):
 @pytest.mark.parametrize("text", SINGLES.splitlines())
 def test_a_question_for_one_thing_does_not(text):
     assert not asks_for_a_set(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "What did I say on 14 June?",
+        "what did we talk about in May",
+        "Did she mention the bike last week?",
+        "Can you tell me what we discussed on Friday?",
+        "Our last conversation",
+    ],
+)
+def test_a_question_about_the_saying_is_told_from_one_about_the_doing(text):
+    assert asks_what_was_said(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "What did Caroline do on 7 May?",
+        "Tell me what happened in May.",
+        "Could you remind me where we were last weekend?",
+        "Which task did she finish in March?",
+    ],
+)
+def test_asking_to_be_told_is_not_asking_what_was_said(text):
+    assert not asks_what_was_said(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "subject"),
+    [
+        ("What happened last Friday?", []),
+        ("What did we talk about in May?", []),
+        ("Anything new on 15 June 2024?", []),
+        ("What did Caroline do on 7 May?", []),
+        ("What did Caroline paint on 7 May?", ["paint"]),
+        ("Where was the dinner last weekend?", ["dinner"]),
+    ],
+)
+def test_what_is_asked_about_besides_who_and_when(text, subject):
+    analysis = LightAnalyser().analyse_query(text, NOW, ["Caroline"])
+    assert subject_terms(analysis, {"carolin"}) == subject

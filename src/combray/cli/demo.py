@@ -27,8 +27,8 @@ BANK = "demo"
 NOW = datetime(2024, 10, 5, 9, tzinfo=UTC)
 """When the questions are asked: three days after the last session."""
 
-BUDGET_TOKENS = 150
-K = 3
+BUDGET_TOKENS = 180
+K = 4
 QUESTIONS = (
     "Where is Lena getting married?",
     "Which nuts can Idris not eat?",

@@ -5,17 +5,28 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass, replace
-from datetime import datetime
+from functools import lru_cache
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
-from combray.errors import CombrayError, ExtractionError
+from combray.errors import (
+    CombrayError,
+    ExtractionError,
+    ProviderError,
+    RateLimited,
+    TimedOut,
+    Unauthorised,
+)
 from combray.llm.base import Call, Completion, Message, Occasion, Outcome, Usage
+from combray.llm.thinking import spoken, without_thinking
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
+
+    from combray.llm.structured import Parsed, Unreadable
 
 DEFAULT_MAX_TOKENS = 2048
 """What a structured reply may take; a reply that breaks off may take twice as much in its second round."""
@@ -28,7 +39,7 @@ class Reply:
     """What one request brought.
 
     Attributes:
-        text: the reply, thinking left out.
+        text: the reply; thinking that it begins with is left out for the caller.
         usage: of it.
         model: as the provider names it.
         finish: why it ended.
@@ -81,9 +92,15 @@ class Chat(ABC):
     def request(self, ask: Ask) -> Reply:
         """Make one request; retries of transport are its own business."""
 
-    def pieces(self, ask: Ask) -> Iterator[str]:
-        """The reply piece by piece; all at once where a model cannot stream."""
-        yield self.request(ask).text
+    def pieces(self, ask: Ask) -> Generator[str | Reply]:
+        """The reply piece by piece, and last the whole; all at once where a model cannot stream."""
+        reply = self.request(ask)
+        yield reply.text
+        yield reply
+
+    def attempts(self, error: CombrayError) -> int:
+        """How many requests the client made before it gave up with the error."""
+        return 1
 
     def complete(
         self,
@@ -115,91 +132,64 @@ class Chat(ABC):
         """See `LLM.stream`."""
         occasion = occasion or Occasion()
         ask = _ask(messages, None, max_tokens)
-        written: list[str] = []
-        at, start, outcome = occasion.clock(), perf_counter(), str(Outcome.OK)
+        row = _Row(self, occasion)
+        heard = _Heard()
         try:
-            for piece in self.pieces(ask):
-                written.append(piece)
-                yield piece
+            with closing(self.pieces(ask)) as pieces:
+                yield from spoken(heard.told(pieces))
         except CombrayError as error:
-            outcome = error.code
+            row.failed(error, estimated(ask, heard.text))
             raise
-        finally:
-            usage = estimated(ask, "".join(written))
-            took = (perf_counter() - start) * 1000
-            occasion.record(self._call(occasion, at, usage, outcome, latency_ms=took))
+        except GeneratorExit:
+            row.write(estimated(ask, heard.text), Outcome.TRUNCATED)
+            raise
+        whole = heard.whole or Reply(text=heard.text, usage=estimated(ask, heard.text))
+        row.write(whole.usage, _outcome(whole, None), attempts=whole.attempts)
 
     def _complete(self, ask: Ask, schema: type[BaseModel] | None, occasion: Occasion) -> Completion:
-        if schema is None:
-            reply = self._asked(ask, occasion, retry=0, read=None)[0]
-            return _completion([reply], None, truncated=reply.finish == "length")
-        from combray.llm.structured import Parsed, Unreadable, parse
-
-        def read(text: str) -> Parsed | Unreadable:
-            try:
-                return parse(text, schema)
-            except Unreadable as error:
-                return error
-
-        first, found = self._asked(ask, occasion, retry=0, read=read)
-        if isinstance(found, Parsed) and not found.truncated:
+        first, found = self._asked(ask, schema, occasion, retry=0)
+        if found is None:
+            return _completion([first], None, truncated=first.finish == "length")
+        if _kept(found) and not found.truncated:
             return _completion([first], found.value, truncated=False)
-        second, again = self._asked(_again(ask, first, found), occasion, retry=1, read=read)
-        kept = again if isinstance(again, Parsed) else found
-        if not isinstance(kept, Parsed):
-            raise ExtractionError(
-                f"{self.name} did not reply with what was asked for, not even when told what was wrong: {again}. "
-                "Try again, or use a model that follows a schema.",
-                raw=second.text or first.text,
-            )
-        replies = [first, second] if kept is again else [second, first]
-        return _completion(replies, kept.value, truncated=kept.truncated)
+        try:
+            second, again = self._asked(_again(ask, first, found), schema, occasion, retry=1)
+        except (Unauthorised, TimedOut, RateLimited):
+            raise
+        except ProviderError:
+            # More room than the model has is refused: what was whole in the first reply is all there is.
+            if not _kept(found):
+                raise
+            return _completion([first], found.value, truncated=True)
+        if _kept(again):
+            return _completion([first, second], again.value, truncated=again.truncated)
+        if _kept(found):
+            return _completion([second, first], found.value, truncated=True)
+        raise ExtractionError(
+            f"model {self.name!r} did not reply with what was asked for, not even the second time: {_wrong(again)}. "
+            "Try again, or use a model that follows a schema.",
+            raw=second.text or first.text,
+        )
 
-    def _asked(self, ask: Ask, occasion: Occasion, *, retry: int, read: Any) -> tuple[Reply, Any]:  # noqa: ANN401
-        """One request with its row in the ledger, and the reply as read."""
-        at = occasion.clock()
-        start = perf_counter()
+    def _asked(
+        self, ask: Ask, schema: type[BaseModel] | None, occasion: Occasion, *, retry: int
+    ) -> tuple[Reply, Parsed | Unreadable | None]:
+        """One request with its row in the ledger, and the reply as read; None where there is no schema."""
+        row = _Row(self, occasion, retry)
         try:
             reply = self.request(ask)
         except CombrayError as error:
-            took = (perf_counter() - start) * 1000
-            occasion.record(
-                self._call(occasion, at, Usage(), error.code, latency_ms=took, retry=retry)
-            )
+            row.failed(error, Usage())
             raise
-        found = read(reply.text) if read is not None else None
-        occasion.record(
-            self._call(
-                occasion,
-                at,
-                reply.usage,
-                _outcome(reply, found),
-                latency_ms=reply.latency_ms,
-                retry=retry,
-                attempts=reply.attempts,
-            )
+        reply = replace(reply, text=without_thinking(reply.text))
+        found = None if schema is None else _read(reply, schema)
+        row.write(
+            reply.usage,
+            _outcome(reply, found),
+            latency_ms=reply.latency_ms,
+            attempts=reply.attempts,
         )
         return reply, found
-
-    def _call(
-        self,
-        occasion: Occasion,
-        at: datetime,
-        usage: Usage,
-        outcome: str,
-        **more: Any,  # noqa: ANN401
-    ) -> Call:
-        return Call(
-            at=at,
-            run=occasion.run,
-            phase=occasion.phase,
-            method=occasion.method,
-            model=self.name,
-            prompt_tokens=usage.prompt_tokens,
-            completion_tokens=usage.completion_tokens,
-            outcome=outcome,
-            **more,
-        )
 
     def _key(self, ask: Ask) -> str:
         """A hash of everything that the reply depends on."""
@@ -216,14 +206,77 @@ class Chat(ABC):
         value = occasion.replies.get(key) if occasion.replies is not None else None
         if value is None:
             return None
-        found = _from_value(value)
-        if schema is not None:
-            from combray.llm.structured import parse
+        try:
+            found = _from_value(value)
+            if schema is not None:
+                from combray.llm.structured import parse
 
-            found = replace(found, parsed=parse(found.text, schema).value)
-        call = self._call(occasion, occasion.clock(), Usage(), Outcome.OK, cached=True, attempts=0)
-        occasion.record(call)
+                cut = found.finish == "length"
+                found = replace(found, parsed=parse(found.text, schema, cut=cut).value)
+        except (ValueError, KeyError, TypeError, AttributeError):
+            # Kept by another version, or damaged: as good as none.
+            return None
+        _Row(self, occasion).write(Usage(), Outcome.OK, latency_ms=0.0, cached=True, attempts=0)
         return found
+
+
+class _Row:
+    """One request's row in the ledger, from its beginning on."""
+
+    def __init__(self, llm: Chat, occasion: Occasion, retry: int = 0) -> None:
+        self._llm, self._occasion, self._retry = llm, occasion, retry
+        self._at, self._start = occasion.clock(), perf_counter()
+
+    def failed(self, error: CombrayError, usage: Usage) -> None:
+        self.write(usage, error.code, attempts=self._llm.attempts(error))
+
+    def write(
+        self,
+        usage: Usage,
+        outcome: str,
+        *,
+        attempts: int = 1,
+        latency_ms: float | None = None,
+        cached: bool = False,
+    ) -> None:
+        took = (perf_counter() - self._start) * 1000 if latency_ms is None else latency_ms
+        occasion = self._occasion
+        occasion.record(
+            Call(
+                at=self._at,
+                run=occasion.run,
+                phase=occasion.phase,
+                method=occasion.method,
+                model=self._llm.name,
+                prompt_tokens=usage.prompt_tokens,
+                completion_tokens=usage.completion_tokens,
+                latency_ms=took,
+                cached=cached,
+                retry=self._retry,
+                attempts=attempts,
+                outcome=str(outcome),
+            )
+        )
+
+
+class _Heard:
+    """What of a streamed reply has come."""
+
+    def __init__(self) -> None:
+        self.whole: Reply | None = None
+        self._pieces: list[str] = []
+
+    @property
+    def text(self) -> str:
+        return "".join(self._pieces)
+
+    def told(self, coming: Iterator[str | Reply]) -> Iterator[str]:
+        for piece in coming:
+            if isinstance(piece, Reply):
+                self.whole = piece
+            else:
+                self._pieces.append(piece)
+                yield piece
 
 
 def estimated(ask: Ask, written: str) -> Usage:
@@ -241,18 +294,42 @@ def _ask(
         return Ask(messages=tuple(messages), max_tokens=max_tokens)
     return Ask(
         messages=tuple(messages),
-        schema=schema.model_json_schema(),
+        schema=_json_schema(schema),
         schema_name=schema.__name__,
         max_tokens=max_tokens or DEFAULT_MAX_TOKENS,
     )
 
 
-def _again(ask: Ask, reply: Reply, found: object) -> Ask:
+@lru_cache(maxsize=64)
+def _json_schema(schema: type[BaseModel]) -> Mapping[str, Any]:
+    # Kept, because making it is most of what a call costs outside the model. Nobody may change it.
+    return schema.model_json_schema()
+
+
+def _read(reply: Reply, schema: type[BaseModel]) -> Parsed | Unreadable:
+    from combray.llm.structured import Unreadable, parse
+
+    try:
+        return parse(reply.text, schema, cut=reply.finish == "length")
+    except Unreadable as error:
+        return error
+
+
+def _kept(found: Parsed | Unreadable | None) -> TypeGuard[Parsed]:
+    """Whether anything can be taken from the reply."""
+    return found is not None and not isinstance(found, Exception) and not found.hollow
+
+
+def _wrong(found: Parsed | Unreadable | None) -> str:
+    return str(found) if isinstance(found, Exception) else "it breaks off"
+
+
+def _again(ask: Ask, reply: Reply, found: Parsed | Unreadable) -> Ask:
     """The second round: more room for a reply that broke off, else the reply with what is wrong with it."""
-    if reply.finish == "length" or not isinstance(found, Exception):
+    if reply.finish == "length":
         return replace(ask, max_tokens=2 * (ask.max_tokens or DEFAULT_MAX_TOKENS))
     wrong = (
-        f"That is not what was asked for: {found}. "
+        f"That is not what was asked for: {_wrong(found)}. "
         "Reply again with the JSON alone, in the form that was asked for."
     )
     return replace(
@@ -265,10 +342,10 @@ def _again(ask: Ask, reply: Reply, found: object) -> Ask:
     )
 
 
-def _outcome(reply: Reply, found: object) -> str:
+def _outcome(reply: Reply, found: Parsed | Unreadable | None) -> str:
     if isinstance(found, Exception):
         return Outcome.UNPARSABLE
-    if reply.finish == "length" or getattr(found, "truncated", False):
+    if reply.finish == "length" or (found is not None and found.truncated):
         return Outcome.TRUNCATED
     return Outcome.OK
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from combray.errors import NotFound
+from combray.errors import ConfigError, NotFound
 from combray.llm.base import Message
 from combray.llm.chat import Ask, Chat, Reply, estimated
 
@@ -22,7 +22,7 @@ class FunctionLLM(Chat):
 
     Args:
         function: gives the reply; what it raises is raised.
-        name: of the model.
+        name: of the model; cached replies are found by it, so two functions over one bank need two names.
     """
 
     def __init__(self, function: Function, name: str = "function") -> None:
@@ -50,10 +50,17 @@ class ReplayLLM(Chat):
 
     @classmethod
     def load(cls, path: str | Path, name: str = "replay") -> ReplayLLM:
-        """Replies of a file with one JSON object a line: ``{"prompt": …, "reply": …}``."""
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
-        rows = [json.loads(line) for line in lines if line.strip()]
-        return cls({row["prompt"]: row["reply"] for row in rows}, name)
+        """Replies of a file with one JSON object a line: ``{"prompt": …, "reply": …}``.
+
+        Raises:
+            ConfigError: the file cannot be read, or a line is no such object; names the line.
+        """
+        try:
+            lines = Path(path).read_text(encoding="utf-8").split("\n")
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigError(f"recorded replies cannot be read: {error}.") from error
+        rows = [_row(line, at) for at, line in enumerate(lines, start=1) if line.strip()]
+        return cls(dict(rows), name)
 
     def request(self, ask: Ask) -> Reply:
         """See `Chat.request`.
@@ -66,3 +73,16 @@ class ReplayLLM(Chat):
             raise NotFound("recorded reply", prompt[-80:])
         text = self._replies[prompt]
         return Reply(text=text, usage=estimated(ask, text), model=self.name)
+
+
+def _row(line: str, at: int) -> tuple[str, str]:
+    try:
+        row = json.loads(line)
+        prompt, reply = row["prompt"], row["reply"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise ConfigError(
+            f'line {at} of the recorded replies is no object {{"prompt": …, "reply": …}}.'
+        ) from error
+    if not isinstance(prompt, str) or not isinstance(reply, str):
+        raise ConfigError(f"line {at} of the recorded replies: prompt and reply must be text.")
+    return prompt, reply

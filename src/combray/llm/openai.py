@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Generator, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from combray.endpoint import client, said, translated
-from combray.errors import InvalidInput, ProviderError
+from combray.endpoint import client, translated
+from combray.errors import CombrayError, InvalidInput, ProviderError
 from combray.llm.base import Usage
 from combray.llm.chat import Ask, Chat, Reply, estimated
-from combray.llm.structured import without_thinking
 
 if TYPE_CHECKING:
-    from openai import BadRequestError, UnprocessableEntityError
+    from openai import APIStatusError, Stream
+    from openai.types.chat import ChatCompletionChunk
 
 T = TypeVar("T")
 
 _MODES = ("json_schema", "json_object", "none")
 _OPTIONAL = ("temperature", "seed", "stream_options")
+_ABOUT_FORM = ("response_format", "schema", "grammar")
+_IS_IT_ONE = "Check that the URL is that of an OpenAI-compatible API; it often ends in /v1."
+_ABOUT_ROOM = ("max_tokens", "context length", "context size", "context window")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +58,41 @@ class ChatEndpoint:
                 raise InvalidInput(f"{name} is {getattr(self, name)}; it must be above 0.")
         if self.max_retries < 0:
             raise InvalidInput(f"max_retries is {self.max_retries}; it must not be negative.")
+        try:
+            json.dumps(dict(self.extra_body))
+        except (TypeError, ValueError) as error:
+            raise InvalidInput(f"extra_body must be JSON: {error}.") from error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Manners:
+    """How an endpoint wants to be asked, as far as is known.
+
+    Attributes:
+        mode: index of the way to ask for structured output.
+        refused: options that it does not know.
+        limit: what it calls the most tokens to write; empty for a request that leaves it to the endpoint.
+    """
+
+    mode: int = 0
+    refused: frozenset[str] = frozenset()
+    limit: str = "max_tokens"
+
+    def after(self, told: str, status: int, *, structured: bool) -> _Manners | None:
+        """What to try after a refusal; None where it is about nothing that can be left out."""
+        asked_for = (*_ABOUT_FORM, "json") if status in {400, 422} else _ABOUT_FORM
+        about_form = any(word in told for word in asked_for)
+        if status in {400, 422}:
+            if "max_completion_tokens" in told and self.limit == "max_tokens":
+                return replace(self, limit="max_completion_tokens")
+            for option in _OPTIONAL:
+                if option in told and option not in self.refused:
+                    return replace(self, refused=self.refused | {option})
+            if not about_form and self.limit and any(word in told for word in _ABOUT_ROOM):
+                return replace(self, limit="")
+        if structured and about_form and self.mode + 1 < len(_MODES):
+            return replace(self, mode=self.mode + 1)
+        return None
 
 
 class OpenAILLM(Chat):
@@ -87,9 +125,7 @@ class OpenAILLM(Chat):
             max_retries=self._endpoint.max_retries,
         )
         self._places = threading.BoundedSemaphore(self._endpoint.concurrency)
-        self._mode = 0
-        self._refused: frozenset[str] = frozenset()
-        self._limit = "max_tokens"
+        self._manners = _Manners()
 
     @property
     def settings(self) -> Mapping[str, object]:
@@ -104,7 +140,7 @@ class OpenAILLM(Chat):
     @property
     def structured_by(self) -> str:
         """How structured output is asked for, as far as is known: ``json_schema``, ``json_object`` or ``none``."""
-        return _MODES[self._mode]
+        return _MODES[self._manners.mode]
 
     def request(self, ask: Ask) -> Reply:
         """See `Chat.request`."""
@@ -118,50 +154,79 @@ class OpenAILLM(Chat):
             took = (perf_counter() - start) * 1000
         return self._reply(answer.http_response.content, ask, answer.retries_taken + 1, took)
 
-    def pieces(self, ask: Ask) -> Iterator[str]:
+    def pieces(self, ask: Ask) -> Generator[str | Reply]:
         """See `Chat.pieces`."""
         with self._places:
+            told = {"stream": True, "stream_options": {"include_usage": True}}
             stream = self._adapting(
                 ask,
-                lambda options: self._client.chat.completions.create(**options, stream=True),
+                lambda options: self._client.chat.completions.create(**options),
+                told,
             )
+            text, usage, finish = "", None, ""
             with translated(self._what), stream:
-                for event in stream:
-                    for choice in event.choices or ():
-                        if choice.delta is not None and choice.delta.content:
-                            yield choice.delta.content
+                for piece, ended, counted in self._events(stream):
+                    usage, finish = counted or usage, ended or finish
+                    if piece:
+                        text += piece
+                        yield _well_formed(piece)
+        if not text and not finish:
+            raise ProviderError(f"{self._what} streamed nothing. {_IS_IT_ONE}")
+        yield Reply(
+            text=_well_formed(text),
+            usage=_usage(usage, ask, text),
+            model=self.name,
+            finish=finish or "stop",
+        )
 
-    def _adapting(self, ask: Ask, send: Callable[[dict[str, Any]], T]) -> T:
-        """Send the request; where the endpoint refuses an option, again without it."""
+    def attempts(self, error: CombrayError) -> int:
+        """See `Chat.attempts`."""
+        request = getattr(error.__cause__, "request", None)
+        count = request.headers.get("x-stainless-retry-count", "0") if request is not None else "0"
+        return int(count) + 1 if count.isdecimal() else 1
+
+    def _events(self, stream: Stream[ChatCompletionChunk]) -> Iterator[tuple[str, str, object]]:
+        """For each event the piece of text, why the reply ended, and the usage; each may be empty."""
+        try:
+            for event in stream:
+                yield _read_event(event.model_dump(warnings=False))
+        except (ValueError, AttributeError, TypeError) as error:
+            raise ProviderError(
+                f"{self._what} streamed something that is no chat completion: {error}. {_IS_IT_ONE}"
+            ) from error
+
+    def _adapting(
+        self,
+        ask: Ask,
+        send: Callable[[dict[str, Any]], T],
+        also: Mapping[str, Any] | None = None,
+    ) -> T:
+        """Send the request; where the endpoint refuses an option, again without it.
+
+        What helped is remembered. A refusal that nothing helped against leaves no trace, so that one bad request does not
+        make all others worse.
+        """
         import openai
 
+        manners = self._manners
         with translated(self._what):
             while True:
-                mode, refused, limit = self._mode, self._refused, self._limit
                 try:
-                    return send(self._options(ask))
-                except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
-                    known = (self._mode, self._refused, self._limit) != (mode, refused, limit)
-                    if not known and not self._adapted(ask, error):
+                    answer = send(self._options(ask, manners, also or {}))
+                except openai.APIStatusError as error:
+                    tried = manners.after(
+                        _told(error), error.status_code, structured=ask.schema is not None
+                    )
+                    if tried is None:
                         raise
+                    manners = tried
+                else:
+                    # Only this request was too big.
+                    limit = manners.limit or self._manners.limit
+                    self._manners = replace(manners, limit=limit)
+                    return answer
 
-    def _adapted(self, ask: Ask, error: BadRequestError | UnprocessableEntityError) -> bool:
-        """Learn from a refusal; False where it is about nothing that can be left out."""
-        told = said(error).lower()
-        if "max_completion_tokens" in told and self._limit == "max_tokens":
-            self._limit = "max_completion_tokens"
-            return True
-        for option in _OPTIONAL:
-            if option in told and option not in self._refused:
-                self._refused |= {option}
-                return True
-        about_form = any(word in told for word in ("response_format", "schema", "json", "grammar"))
-        if ask.schema is not None and about_form and self._mode + 1 < len(_MODES):
-            self._mode += 1
-            return True
-        return False
-
-    def _options(self, ask: Ask) -> dict[str, Any]:
+    def _options(self, ask: Ask, manners: _Manners, also: Mapping[str, Any]) -> dict[str, Any]:
         kept = self._endpoint
         options: dict[str, Any] = {
             "model": self.name,
@@ -170,24 +235,17 @@ class OpenAILLM(Chat):
                 for message in ask.messages
             ],
             "temperature": kept.temperature,
+            **also,
         }
         if kept.seed is not None:
             options["seed"] = kept.seed
         if kept.extra_body:
             options["extra_body"] = dict(kept.extra_body)
-        if ask.max_tokens is not None:
-            options[self._limit] = ask.max_tokens
-        if ask.schema is not None and self.structured_by != "none":
-            options["response_format"] = self._form(ask)
-        return {name: value for name, value in options.items() if name not in self._refused}
-
-    def _form(self, ask: Ask) -> dict[str, Any]:
-        if self.structured_by == "json_object":
-            return {"type": "json_object"}
-        return {
-            "type": "json_schema",
-            "json_schema": {"name": ask.schema_name, "schema": ask.schema},
-        }
+        if ask.max_tokens is not None and manners.limit:
+            options[manners.limit] = ask.max_tokens
+        if ask.schema is not None and _MODES[manners.mode] != "none":
+            options["response_format"] = _form(ask, _MODES[manners.mode])
+        return {name: value for name, value in options.items() if name not in manners.refused}
 
     def _reply(self, content: bytes, ask: Ask, attempts: int, took: float) -> Reply:
         try:
@@ -197,19 +255,46 @@ class OpenAILLM(Chat):
             finish = choice.get("finish_reason") or "stop"
             if not isinstance(text, str):
                 raise TypeError("its content is not text")
-        except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
+        except (
+            ValueError,
+            KeyError,
+            TypeError,
+            IndexError,
+            AttributeError,
+            RecursionError,
+        ) as error:
             shown = content[:200].decode("utf-8", "replace")
             raise ProviderError(
-                f"{self._what} answered with something that is no chat completion: {shown!r}"
+                f"{self._what} answered with something that is no chat completion: {shown!r}. {_IS_IT_ONE}"
             ) from error
         return Reply(
-            text=without_thinking(text),
+            text=_well_formed(text),
             usage=_usage(answer.get("usage"), ask, text),
             model=str(answer.get("model") or self.name),
             finish=str(finish),
             attempts=attempts,
             latency_ms=took,
         )
+
+
+def _form(ask: Ask, mode: str) -> dict[str, Any]:
+    if mode == "json_object":
+        return {"type": "json_object"}
+    return {"type": "json_schema", "json_schema": {"name": ask.schema_name, "schema": ask.schema}}
+
+
+def _told(error: APIStatusError) -> str:
+    """What the endpoint said, in lower case; all of it, because it may come after an echo of the request."""
+    return str(error.message).lower()
+
+
+def _read_event(event: Mapping[str, Any]) -> tuple[str, str, object]:
+    choices = event.get("choices") or [{}]
+    choice = choices[0]
+    piece = (choice.get("delta") or {}).get("content") or ""
+    if not isinstance(piece, str):
+        raise TypeError("its content is not text")
+    return piece, str(choice.get("finish_reason") or ""), event.get("usage")
 
 
 def _usage(given: object, ask: Ask, text: str) -> Usage:
@@ -221,5 +306,5 @@ def _usage(given: object, ask: Ask, text: str) -> Usage:
 
 
 def _well_formed(text: str) -> str:
-    """The text without what JSON in UTF-8 cannot carry."""
-    return text.encode("utf-8", "replace").decode("utf-8")
+    """The text without halves of characters, which JSON in UTF-8 cannot carry."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

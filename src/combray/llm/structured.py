@@ -7,19 +7,27 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, get_origin
 
 from pydantic import BaseModel, ValidationError
 
-_THINKING = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
-_END_OF_THINKING = re.compile(r"^.*</think(?:ing)?>", re.DOTALL)
-_FENCE = re.compile(r"```[\w-]*\s*\n?(.*?)(?:```|\Z)", re.DOTALL)
-_STRING = re.compile(r'"(?:\\.|[^"\\])*(?:"|\Z)', re.DOTALL)
+from combray.llm.lenient import Broken, read
+
+_FENCED = re.compile(r"```[\w-]*\s*(?=[\[{])")
 _OPENING = re.compile(r"[\[{]")
-_BRACE = re.compile(r"\{")
-_MARK = re.compile(r"[\[\]{},]")
-_OPENS = {"{": "}", "[": "]"}
+# What else stands in brackets, such as [sorry] or [12 people], is prose.
+_LIKE_JSON = re.compile(
+    r"""\[\s*(?:["'“\[{\]]|-?\d[\d.]*\s*[,\]]|(?:true|false|null)\b|\Z)"""
+    r"""|\{\s*(?:["'“}]|\w+\s*:\s*["'“\[{\d]|\Z)"""
+)
+_END_OF_FENCE = re.compile(r"\n\s*```")
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
+_MOST_FENCES = 10
+_MOST_OPENINGS = 200
+_LONGEST_MENDED = 100_000
 
 
 class Unreadable(ValueError):
@@ -38,100 +46,116 @@ class Parsed:
     value: BaseModel
     truncated: bool
 
+    @property
+    def hollow(self) -> bool:
+        """Whether the reply broke off before anything was whole."""
+        return self.truncated and not any(value for _, value in self.value)
 
-def without_thinking(text: str) -> str:
-    """The reply without a reasoning model's thoughts, stripped."""
-    return _END_OF_THINKING.sub("", _THINKING.sub("", text)).strip()
 
-
-def parse(text: str, schema: type[BaseModel]) -> Parsed:
+def parse(text: str, schema: type[BaseModel], *, cut: bool = False) -> Parsed:
     """The reply as a value of the schema.
 
-    Read in turn: strict JSON in a fence or in prose; JSON that breaks off, up to its last whole element; JSON with small
-    sins (wrong quotes, trailing commas), mended. A bare list is taken for the schema's only list field.
+    Read are JSON in a fence or in prose, and JSON that breaks off, up to its last whole element; JSON with other small sins
+    is mended. A bare list is taken for the schema's only list field.
+
+    Args:
+        text: the reply, without thinking.
+        schema: what it must be.
+        cut: whether the provider says that the reply broke off; it is then not mended, since mending closes half a string.
 
     Raises:
         Unreadable: there is no JSON, or it is not what the schema says.
     """
     wrong = "there is no JSON in it"
-    for candidate in _candidates(text):
-        for value, truncated in _readings(candidate):
-            try:
-                return Parsed(schema.model_validate(_shaped(value, schema)), truncated)
-            except ValidationError as error:
-                wrong = _told(error)
+    for value, whole in _values(text, cut=cut):
+        shaped = _shaped(value, schema)
+        try:
+            made = schema.model_validate(
+                _well_formed(shaped) if _SURROGATE.search(text) else shaped
+            )
+        except ValidationError as error:
+            wrong = _told(error)
+        else:
+            return Parsed(made, truncated=not whole)
     raise Unreadable(wrong)
 
 
-def _candidates(text: str) -> list[str]:
-    """Parts of the reply that may be the JSON: what is fenced, else the whole, from its first bracket or brace."""
-    found: dict[str, None] = {}
-    for part in [*_FENCE.findall(text), text]:
-        for opening in (_OPENING, _BRACE):
-            if start := opening.search(part):
-                found[part[start.start() :]] = None
-    return list(found)
+def _values(text: str, *, cut: bool) -> Iterator[tuple[Any, bool]]:
+    """The lists and objects in the reply, none of them inside another, and whether each is whole; fenced ones first."""
+    if _OPENING.match(text.lstrip()) is None:
+        for fence in islice(_FENCED.finditer(text), _MOST_FENCES):
+            yield from _values_from(text, fence.end(), cut=cut)
+    yield from _values_from(text, 0, cut=cut)
 
 
-def _readings(text: str) -> list[tuple[Any, bool]]:
+def _values_from(text: str, at: int, *, cut: bool) -> Iterator[tuple[Any, bool]]:
+    for _ in range(_MOST_OPENINGS):
+        if (opening := _OPENING.search(text, at)) is None:
+            return
+        at = opening.start()
+        if _LIKE_JSON.match(text, at) is None:
+            at += 1
+            continue
+        try:
+            value, whole, at = _read(text, at)
+        except Broken:
+            # What is inside is a part of the reply at best, so the search ends here.
+            mended = None if cut else _mended(text[at:])
+            if isinstance(mended, dict | list):
+                yield mended, True
+            return
+        yield value, whole
+
+
+def _read(text: str, at: int) -> tuple[Any, bool, int]:
     try:
-        return [(json.JSONDecoder(strict=False).raw_decode(text)[0], False)]
-    except (json.JSONDecodeError, RecursionError):
-        pass
-    if not text.rstrip("` \n").endswith(tuple(_OPENS.values())):
-        whole = _whole_elements(text)
-        return [] if whole is None else [(whole, True)]
-    return [(value, False)] if isinstance(value := _mended(text), dict | list) else []
+        value, end = json.JSONDecoder(strict=False).raw_decode(text, at)
+    except (ValueError, RecursionError):
+        return read(text, at)
+    return value, True, end
 
 
 def _mended(text: str) -> Any:  # noqa: ANN401 — any JSON value
     from json_repair import loads
 
+    fence = _END_OF_FENCE.search(text)
+    text = text[: fence.start()] if fence else text
+    text = text[: max(text.rfind("]"), text.rfind("}")) + 1]
+    if len(text) > _LONGEST_MENDED:
+        return None
     try:
         return loads(text)
     except (ValueError, RecursionError):
         return None
 
 
-def _whole_elements(text: str) -> Any | None:  # noqa: ANN401 — any JSON value
-    """The value with its outermost list cut after the last element that is whole; None where there is no list.
-
-    An element is whole when a comma follows it: ``[12`` may have been on its way to ``[123``.
-    """
-    bare = _STRING.sub(lambda string: "-" * len(string[0]), text)
-    stack: list[str] = []
-    cut = depth = 0
-    closers = ""
-    for mark in _MARK.finditer(bare):
-        if mark[0] in _OPENS:
-            stack.append(_OPENS[mark[0]])
-            if mark[0] == "[" and not depth:
-                depth, cut, closers = len(stack), mark.end(), "".join(reversed(stack))
-        elif mark[0] == ",":
-            cut = mark.start() if len(stack) == depth else cut
-        elif not stack or stack.pop() != mark[0] or len(stack) < depth:
-            break
-    if not depth:
-        return None
-    try:
-        return json.JSONDecoder(strict=False).decode(text[:cut] + closers)
-    except (json.JSONDecodeError, RecursionError):
-        return None
-
-
 def _shaped(value: Any, schema: type[BaseModel]) -> Any:  # noqa: ANN401 — any JSON value
-    """A bare list, or an object with one list of another name, as the schema's only list field."""
+    """A bare list, an object with one list of another name, or several objects, as the schema's only list field."""
     lists = [
         name for name, field in schema.model_fields.items() if get_origin(field.annotation) is list
     ]
     if len(lists) != 1:
         return value
+    name = lists[0]
     if isinstance(value, list):
-        return {lists[0]: value}
-    if isinstance(value, dict) and lists[0] not in value:
-        found = [inner for inner in value.values() if isinstance(inner, list)]
-        if len(found) == 1 and len(value) == 1:
-            return {lists[0]: found[0]}
+        parts = [part.get(name) if isinstance(part, dict) else None for part in value]
+        if parts and all(isinstance(part, list) for part in parts):
+            return {name: [element for part in parts for element in part or ()]}
+        return {name: value}
+    if isinstance(value, dict) and name not in value and len(value) == 1:
+        (only,) = value.values()
+        return {name: only} if isinstance(only, list) else value
+    return value
+
+
+def _well_formed(value: Any) -> Any:  # noqa: ANN401 — any JSON value
+    """The value without halves of characters, which no store takes."""
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, list):
+        return [_well_formed(inner) for inner in value]
+    if isinstance(value, dict):
+        return {_well_formed(key): _well_formed(inner) for key, inner in value.items()}
     return value
 
 

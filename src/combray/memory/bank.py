@@ -158,10 +158,18 @@ class BankMemory:
         Raises:
             ConfigError: no language model is configured.
         """
-        params = options.pop("params", None) or AnswerParams()
-        given = options.pop("now", None)
+        given = options.get("now")
         now = aware(self._parts.clock() if given is None else given, zone(self.bank.zone))
-        found = self.recall(query, now=now, **options)
+        found = self.recall(
+            query,
+            k=options.get("k"),
+            budget_tokens=options.get("budget_tokens"),
+            method=options.get("method"),
+            now=now,
+            filters=options.get("filters"),
+            abstain=options.get("abstain", True),
+        )
+        params = options.get("params") or AnswerParams()
         return answering(self._parts, self._name, found, now, params)
 
     def answer(self, query: str, **options: Unpack[AnswerOptions]) -> Answer:

@@ -64,6 +64,18 @@ class Failed:
     due_at: datetime | None
 
 
+class Abandoned(CombrayError):
+    """A job whose workers have all died of it, or were killed."""
+
+    code = "abandoned"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "every worker that took this job has died before it was done; "
+            "`combray jobs --retry` has it tried again."
+        )
+
+
 @dataclass(slots=True, kw_only=True)
 class Worked:
     """What a worker did.
@@ -155,6 +167,8 @@ class Worker:
 
     def _done(self, job: Job) -> Failed | None:
         """Do the job and record how it went; None where it went well."""
+        if job.tries >= self._params.max_tries:
+            return self._failed(job, Abandoned())
         try:
             with self._alive(job):
                 self._method(job).derive(self._bench(job))

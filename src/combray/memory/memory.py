@@ -243,7 +243,7 @@ class Memory:
         """What `combray doctor` finds: damage, and derived rows that do not fit their turns."""
         if bank is not None:
             self._check_exists(bank)
-        return [*self._parts.store.check(bank), *self._embedder_findings()]
+        return [*self._parts.store.check(bank, now=self._parts.clock()), *self._embedder_findings()]
 
     def _check_exists(self, name: str) -> None:
         """Raise an error that names the banks that are spelt alike, if there is none of that name."""

@@ -251,10 +251,10 @@ class Reindexed:
 
 
 def add_vectors(parts: Parts, bank: Bank, embedder: Embedder) -> int:
-    """Embed every turn that has no vector of that model yet, then use the model for the bank.
+    """Embed every turn and record that has no vector of that model yet, then use the model for the bank.
 
     Recall goes on with what the bank has until all vectors are there; turns that are written meanwhile are found
-    by the next round.
+    by the next round. Records that were linked by the vectors of another model are to be linked anew.
     """
     n = 0
     while True:
@@ -266,11 +266,30 @@ def add_vectors(parts: Parts, bank: Bank, embedder: Embedder) -> int:
                 bank.name, embedder.id, embedder.dimension, dict(zip(docs, rows, strict=True))
             )
             continue
+        if _embed_records(parts, bank, embedder):
+            continue
         try:
             parts.store.use_embedder(bank.name, embedder.id, embedder.dimension)
         except Conflict:
             continue
+        _relink(parts, bank, embedder.id)
         return n
+
+
+def _embed_records(parts: Parts, bank: Bank, embedder: Embedder) -> int:
+    """Embed a batch of records that lack a vector of that model; returns how many."""
+    missing = parts.store.missing_record_vectors(bank.name, embedder.id, limit=_BATCH)
+    if missing:
+        rows = embedder.embed([text for _, text in missing]).vectors.astype("<f2")
+        vectors = {number: row.tobytes() for (number, _), row in zip(missing, rows, strict=True)}
+        parts.store.put_record_vectors(bank.name, embedder.id, embedder.dimension, vectors)
+    return len(missing)
+
+
+def _relink(parts: Parts, bank: Bank, embedder: str | None) -> None:
+    if bank.embedder != embedder:
+        for method in bank.methods:
+            parts.store.relink(bank.name, method, parts.clock())
 
 
 def drop_vectors(parts: Parts, bank: Bank) -> None:

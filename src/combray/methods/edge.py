@@ -19,6 +19,7 @@ from combray.index.view import BankView
 from combray.methods.base import Evidence, Ranking
 from combray.model import Granularity, Query, TimeSpan
 from combray.model.time import to_micros
+from combray.text.questions import asks_what_was_said, subject_terms
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +87,10 @@ class Edge:
             extra = self._cooccurrence(hubs, rho, core, evidence)
         pack = core + extra
         dated: list[int] = []
-        if self.params.time:
+        if self.params.time and _is_about_time(query, pack):
+            dated = self._of_time(query, rho, evidence)
+            pack = dated + [row for row in pack if row not in dated]
+        elif self.params.time:
             dated = self._time(query, rho, pack, evidence)
             pack = pack[: len(pack) - len(dated)] + dated if dated else pack
         rows = np.array(pack[: min(self.params.cap, query.k)], dtype=np.int64)
@@ -165,6 +169,24 @@ class Edge:
         free = [row for row in candidates if row not in kept and (allowed is None or allowed[row])]
         return list(dict.fromkeys(free))[: self.params.time_capacity]
 
+    def _of_time(self, query: Query, rho: NDArray[np.float64], evidence: Evidence) -> list[int]:
+        """Turns of the episodes in any span, openers first, as many as a core holds.
+
+        The first episode after the spans is read too, unless the question is about what was said in them.
+        """
+        later = not asks_what_was_said(query.text)
+        pool = _episodes_in(list(query.analysis.spans), evidence.view, later=later)
+        rows = [*_openers(pool, evidence.view), *_turns_of(pool, rho, evidence.view)]
+        allowed = evidence.allowed
+        free = [row for row in rows if allowed is None or allowed[row]]
+        return list(dict.fromkeys(free))[: self.params.core]
+
+
+def _is_about_time(query: Query, pack: list[int]) -> bool:
+    """Whether a time is all that there is to go by: no turn matches, or the question has no subject."""
+    analysis = query.analysis
+    return bool(analysis.spans) and (not pack or not subject_terms(analysis))
+
 
 def _chronology(view: BankView, rows: NDArray[np.int64]) -> NDArray[np.int64]:
     """A key that sorts rows by time said, then by document number."""
@@ -211,8 +233,8 @@ def _with_floor(core: list[int], order: list[int], view: BankView, floor: int) -
     return core
 
 
-def _episodes_in(spans: list[TimeSpan], view: BankView) -> list[int]:
-    """Sessions that start inside the whole of the spans, and the first one after it, by time."""
+def _episodes_in(spans: list[TimeSpan], view: BankView, *, later: bool = True) -> list[int]:
+    """Sessions that start inside the whole of the spans, and the first one later than it, by time."""
     starts = np.full(view.n_sessions, np.iinfo(np.int64).max)
     np.minimum.at(starts, view.session, view.columns.said_at)
     begin = min(span.start for span in spans)
@@ -221,10 +243,10 @@ def _episodes_in(spans: list[TimeSpan], view: BankView) -> list[int]:
         begin = begin.replace(hour=0, minute=0, second=0, microsecond=0)
         end = max(end, begin + timedelta(days=1))
     inside = np.flatnonzero((starts >= to_micros(begin)) & (starts < to_micros(end)))
-    later = np.flatnonzero(starts >= to_micros(end))
+    after = np.flatnonzero(starts >= to_micros(end))
     pool: list[int] = inside[np.argsort(starts[inside], kind="stable")].tolist()
-    if len(later):
-        pool.append(int(later[np.argmin(starts[later])]))
+    if later and len(after):
+        pool.append(int(after[np.argmin(starts[after])]))
     return pool
 
 

@@ -63,9 +63,11 @@ def load(name: str) -> Prompt:
     Raises:
         ConfigError: there is none.
     """
-    file = resources.files("combray.prompts").joinpath(f"{name}.md")
+    folder = resources.files("combray.prompts")
+    file = folder.joinpath(f"{name}.md")
     if not re.fullmatch(r"[a-z_]+", name) or not file.is_file():
-        raise ConfigError(f"there is no prompt {name!r}.")
+        known = sorted(entry.name[:-3] for entry in folder.iterdir() if entry.name.endswith(".md"))
+        raise ConfigError(f"there is no prompt {name!r}; there are: {', '.join(known)}.")
     raw = file.read_bytes()
     _, *parts = _SECTION.split(raw.decode("utf-8"))
     sections = dict(zip(parts[::2], map(str.strip, parts[1::2]), strict=True))

@@ -285,7 +285,7 @@ class Store(JobStore, DerivedStore, LedgerStore, Protocol):
         """Store the rows whose ids are new, with postings, vectors and counters, in one transaction.
 
         An id that comes twice in the rows is new the first time and known the second. Where nothing is new the
-        revision stays.
+        revision stays. Where something is, each method of the bank gets a `combray.store.derived.TURNS` job for the session.
 
         Args:
             bank: name.

@@ -45,8 +45,8 @@ class JobStore(Protocol):
     ) -> Job | None:
         """Take the next job that is due, or None. No two workers ever hold the same one.
 
-        Banks take turns; in a bank the one that has been due longest comes first. A job whose lease has run out is
-        due, and counts as tried once more.
+        Banks take turns; in a bank `LINK` jobs come last, and of the others the one that has been due longest comes
+        first. A job whose lease has run out is due, and counts as tried once more.
 
         Args:
             worker: name of the one who takes it.
@@ -128,8 +128,8 @@ class DerivedStore(Protocol):
                 its unit did not read; nothing was stored.
         """
 
-    def drop_derived(self, bank: str, method: str) -> dict[str, int]:
-        """Remove all that the method has derived, and its jobs where the bank does not use it; rows by table."""
+    def drop_derived(self, bank: str, method: str, at: datetime) -> dict[str, int]:
+        """Remove all that the method has derived, and its jobs; rows by table."""
 
     def rebuild(self, bank: str, method: str, at: datetime) -> dict[str, int]:
         """`drop_derived`, and a job for each session where the bank uses the method, in one transaction."""

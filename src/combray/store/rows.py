@@ -15,6 +15,7 @@ from combray.errors import InvalidInput
 from combray.model import Bank, Role, Session, Turn
 from combray.model.time import from_stored, offset_of, to_stored
 from combray.store.base import TurnRow
+from combray.store.derived import Derivation
 
 SHIFT = 32
 """A document number is ``bank << SHIFT | n``; likewise sessions, and vectors by space."""
@@ -158,6 +159,29 @@ def postings_of(row: TurnRow) -> Terms:
             f"turn {row.turn.id} says it has {row.n_terms} terms, but its postings count {total}."
         )
     return terms
+
+
+def check_derivation(derivation: Derivation) -> None:
+    """Refuse what contradicts itself.
+
+    Raises:
+        InvalidInput: a unit reads nothing, or makes records before it is done; a record has no source, one that its unit
+            did not read, or a vector of an embedder that is not named; an edge leads to where it begins.
+    """
+    for unit in derivation.units:
+        if not unit.turns and not unit.inputs:
+            raise InvalidInput(f"unit {unit.key} reads neither turns nor records.")
+        if unit.records and not unit.done:
+            raise InvalidInput(f"unit {unit.key} is not done, and yet it makes records.")
+        for row in unit.records:
+            if not row.sources or not set(row.sources) <= set(unit.turns):
+                raise InvalidInput(
+                    f"record {row.id} must have a source, and each source must be a turn that its unit has read."
+                )
+            if row.vector is not None and derivation.embedder is None:
+                raise InvalidInput(f"name the embedder that made the vector of record {row.id}.")
+    if any(edge.a == edge.b for edge in derivation.edges):
+        raise InvalidInput("an edge links a record to another one, not to itself.")
 
 
 def as_json(value: Mapping[str, Any] | Sequence[Any]) -> str:

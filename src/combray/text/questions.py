@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from functools import cache
+
+from combray.model import Analysis
+from combray.text.lemmas import stem
+from combray.text.tokens import tokens
 
 _MARK = re.compile(r"[?？؟][\s\"'”’»)\]\W]*$")
 _AUXILIARY = (
@@ -40,6 +46,20 @@ _SINGULAR_IN_S = re.compile(
     r"(?:ss|us|is|['’]s)$|^(?:news|always|james|thomas|christmas|this|tennis|as|yes|lens|plus)$"
 )
 
+_TELL_ME = re.compile(
+    r"^\W*(?:(?:please|and|so|but|hey|hi|ok|okay|can|could|would|will|you)\W+){0,3}(?:tell|remind)\s+me\b",
+    re.IGNORECASE,
+)
+_SAYING = re.compile(
+    r"\b(?:say|says|said|saying|tell|tells|told|telling|talk(?:s|ed|ing)?|discuss(?:es|ed|ing|ion)?"
+    r"|mention(?:s|ed|ing)?|chat(?:s|ted|ting)?|ask(?:s|ed|ing)?|speak(?:s|ing)?|spoken?|conversations?)\b",
+    re.IGNORECASE,
+)
+_THIN = (
+    "happen occur say said tell told talk discuss discussion mention chat ask speak spoke spoken conversation"
+    " thing stuff event anything new news going topic subject remember recall remind"
+)
+
 
 def asks(text: str) -> bool:
     """Whether the text is a question: it ends with a question mark, or is one sentence that opens like one.
@@ -71,6 +91,39 @@ def asks_for_a_set(text: str) -> bool:
 def has_set_cue(text: str) -> bool:
     """Whether the wording alone asks for a set ("how many", "what kinds of", "list all")."""
     return bool(_ASKS_FOR_A_SET.search(text))
+
+
+def asks_what_was_said(text: str) -> bool:
+    """Whether a question is about the saying itself rather than about what happened.
+
+    >>> asks_what_was_said("What did I tell you on 14 June?"), asks_what_was_said("Tell me what Mel did in May")
+    (True, False)
+    """
+    return bool(_SAYING.search(_TELL_ME.sub("", text)))
+
+
+def time_terms(analysis: Analysis) -> frozenset[str]:
+    """The terms of a question's resolved date expressions."""
+    return frozenset(stem(word) for span in analysis.spans for word in tokens(span.text))
+
+
+@cache
+def thin_terms() -> frozenset[str]:
+    """Terms that only say that something happened or was said."""
+    return frozenset(map(stem, tokens(_THIN)))
+
+
+def subject_terms(analysis: Analysis, names: Iterable[str] = ()) -> list[str]:
+    """The distinct terms that say what a question asks about, besides who, when, and that something happened or was said.
+
+    "What did we talk about last Friday?" has none.
+
+    Args:
+        analysis: of the question.
+        names: terms of the names of those who speak.
+    """
+    left_out = time_terms(analysis) | thin_terms() | frozenset(names)
+    return [term for term in dict.fromkeys(analysis.terms) if term not in left_out]
 
 
 def _is_plural_phrase(phrase: str) -> bool:

@@ -134,7 +134,7 @@ def _version(package: str) -> str:
     try:
         return version(package)
     except PackageNotFoundError as error:
-        raise MissingExtra("spacy", "SpacyAnalyser") from error
+        raise MissingExtra("spacy", "the analyser spacy") from error
 
 
 def _pieces(text: str) -> Iterator[str]:

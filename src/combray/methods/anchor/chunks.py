@@ -11,21 +11,28 @@ from combray.model import Turn
 T = TypeVar("T")
 
 
-def windows(turns: Sequence[T], *, size: int, stride: int) -> list[tuple[T, ...]]:
+def windows(
+    turns: Sequence[T], *, size: int, stride: int, contained: bool = False
+) -> list[tuple[T, ...]]:
     """The windows of a session, in order.
 
-    >>> windows("abcd", size=3, stride=2)
-    [('a', 'b', 'c'), ('c', 'd')]
+    Args:
+        turns: of one session, in order.
+        size: turns in a window; the last may be shorter.
+        stride: turns from the start of one to the start of the next, at most `size`.
+        contained: whether a last window that lies wholly in the one before it counts too.
+
+    >>> windows("abcde", size=3, stride=2)
+    [('a', 'b', 'c'), ('c', 'd', 'e')]
 
     Source:
         AnchorMem, released code: three turns, one shared with the next window; never across sessions.
-        Deviation: a last window that lies wholly in the one before it is left out; it would be paid for twice.
+        Deviation: without `contained`, what would be paid for twice is left out.
     """
     found: list[tuple[T, ...]] = []
     for start in range(0, len(turns), stride):
-        end = min(start + size, len(turns))
-        if not found or end > start - stride + size:
-            found.append(tuple(turns[start:end]))
+        if contained or not start or start - stride + size < len(turns):
+            found.append(tuple(turns[start : start + size]))
     return found
 
 

@@ -5,13 +5,14 @@ that share a fact with it, and on nothing else. So a change is followed through 
 does not depend on the order in which facts arrived: it is what pruning all of them at once gives.
 
 Source:
-    AnchorMem, section 3.2, equations 7 to 10, and its released code.
+    Shen et al., AnchorMem, section 4.2, equations 7 to 10, and the released code.  Deviation: a fact that several contexts gave is one
+    fact here; the released code has a row for each and so pairs it with itself. Whoever gives a row for each gets what it gets.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -29,6 +30,8 @@ Contexts = Mapping[int, Sequence[int]]
 
 _BLOCK = 4096
 _DIGITS = 6
+_SLACK = 1e-4
+"""More than a float32 product of unit vectors can be wrong by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,25 +64,40 @@ def similar_pairs(
 ) -> Iterator[tuple[int, int, float]]:
     """Pairs (one of `rows`, another row, cosine) above the similarity; in blocks, never as a square matrix.
 
+    The cosine of two rows is the same to the bit from either end and in any company, so that a bank which grew
+    in steps has the pairs of one that came at once.
+
     Args:
         vectors: unit norm, shape (n, d); zero rows have no neighbours.
         rows: those whose neighbours are wanted.
         similarity: τ.
+
+    Source:
+        AnchorMem, equation 7.
     """
     for start in range(0, len(rows), _BLOCK):
         asked = rows[start : start + _BLOCK]
         queries = vectors[asked].T
         for first in range(0, len(vectors), _BLOCK):
-            cosines = vectors[first : first + _BLOCK] @ queries
-            other, one = np.nonzero(cosines > similarity)
-            for i, j, cosine in zip(
-                asked[one].tolist(),
-                (other + first).tolist(),
-                cosines[other, one].tolist(),
-                strict=True,
-            ):
-                if i != j:
-                    yield i, j, round(cosine, _DIGITS)
+            # The product of a block depends in its last digits on the block's shape: it only proposes.
+            near = vectors[first : first + _BLOCK] @ queries > similarity - _SLACK
+            other, one = np.nonzero(near)
+            yield from _exact(vectors, asked[one], other + first, similarity)
+
+
+def _exact(
+    vectors: NDArray[np.float32],
+    ones: NDArray[np.int64],
+    others: NDArray[np.int64],
+    similarity: float,
+) -> Iterator[tuple[int, int, float]]:
+    for start in range(0, len(ones), _BLOCK):
+        one, other = ones[start : start + _BLOCK], others[start : start + _BLOCK]
+        cosines = np.vecdot(vectors[one].astype(np.float64), vectors[other].astype(np.float64))
+        for i, j, cosine in zip(one.tolist(), other.tolist(), cosines.tolist(), strict=True):
+            rounded = round(cosine, _DIGITS)
+            if i != j and rounded > similarity:
+                yield i, j, rounded
 
 
 def candidate(
@@ -89,12 +107,21 @@ def candidate(
 
     Neighbours are taken nearest first. Each context is used once, the fact's own being taken; a fact of several contexts
     uses its first that is free.
+
+    Source:
+        AnchorMem, released code: neighbours of a used context are passed over until N are found. With ``equation_9`` as the
+        paper has it: the N nearest (equation 8), nothing where they crowd in one context (9), then each context once (10).
     """
     own = contexts.get(fact, ())
     if not own:
         return None
+    near = sorted(neighbours.items(), key=lambda pair: (-pair[1], pair[0]))
+    if params.pruning == "equation_9":
+        near = near[: params.n_neighbours]
+        if _most_of_one_context([fact, *(other for other, _ in near)], contexts) >= params.half:
+            return None
     members, used, score = [fact], [own[0]], 0.0
-    for other, cosine in sorted(neighbours.items(), key=lambda pair: (-pair[1], pair[0])):
+    for other, cosine in near:
         if len(members) > params.n_neighbours:
             break
         free = next((one for one in contexts.get(other, ()) if one not in used), None)
@@ -102,9 +129,30 @@ def candidate(
             members.append(other)
             used.append(free)
             score += cosine
-    if len(members) == 1:
-        return None
-    return Cluster(tuple(members), tuple(used), score)
+    return Cluster(tuple(members), tuple(used), score) if len(members) > 1 else None
+
+
+def _most_of_one_context(facts: Sequence[int], contexts: Contexts) -> int:
+    counts = Counter(context for fact in facts for context in set(contexts.get(fact, ())))
+    return max(counts.values(), default=0)
+
+
+def candidates(
+    vectors: NDArray[np.float32], contexts: Contexts, params: AnchorParams
+) -> list[Cluster]:
+    """The clusters around all facts at once, in order of the main fact.
+
+    Args:
+        vectors: unit norm, shape (n, d), a row for each fact; for what the released code does, one for each time that a
+            chunk gave it.
+        contexts: by row.
+        params: τ, N and the rule.
+    """
+    near: dict[int, dict[int, float]] = defaultdict(dict)
+    for one, other, cosine in similar_pairs(vectors, np.arange(len(vectors)), params.similarity):
+        near[one][other] = cosine
+    found = (candidate(fact, near[fact], contexts, params) for fact in sorted(near))
+    return [cluster for cluster in found if cluster is not None]
 
 
 def adds_enough(cluster: Iterable[int], kept: Iterable[int], params: AnchorParams) -> bool:
@@ -112,25 +160,18 @@ def adds_enough(cluster: Iterable[int], kept: Iterable[int], params: AnchorParam
     return len(set(cluster) - set(kept)) >= params.least_new
 
 
-def prune(
-    clusters: Iterable[Cluster], params: AnchorParams, contexts: Contexts | None = None
-) -> list[Cluster]:
-    """The clusters that are kept, in order of priority.
+def prune(clusters: Iterable[Cluster], params: AnchorParams) -> list[Cluster]:
+    """The clusters that are kept, in order of priority; all of them unless the rule is ``greedy``.
 
-    Args:
-        clusters: any order.
-        params: the rule.
-        contexts: for ``equation_9`` only: all contexts of each fact.
+    Only kept clusters that share a fact are compared: one that shares none takes nothing away.
 
     Source:
-        AnchorMem: Table 6 agrees with the greedy rule and ⌈N/2⌉.  Deviation: a cluster smaller than ⌈N/2⌉ is never kept; taken
-        literally, the rule would keep one in the whole bank, if no larger one is there.
+        AnchorMem, released code; Table 6 agrees with it if the constant is ⌈N/2⌉.  Deviation: a cluster smaller than that is
+        never kept; taken literally, the rule would keep one in the whole bank, if no larger one is there.
     """
     ordered = sorted(clusters, key=lambda cluster: cluster.priority)
-    if params.pruning == "none":
+    if params.pruning != "greedy":
         return ordered
-    if params.pruning == "equation_9":
-        return [one for one in ordered if _most_of_one_context(one, contexts or {}) < _half(params)]
     kept: list[Cluster] = []
     holding: dict[int, list[int]] = defaultdict(list)
     for cluster in ordered:
@@ -142,18 +183,6 @@ def prune(
                 holding[fact].append(len(kept))
             kept.append(cluster)
     return kept
-
-
-def _half(params: AnchorParams) -> int:
-    return -(-params.n_neighbours // 2)
-
-
-def _most_of_one_context(cluster: Cluster, contexts: Contexts) -> int:
-    counts: dict[int, int] = defaultdict(int)
-    for member in cluster.members:
-        for context in set(contexts.get(member, ())):
-            counts[context] += 1
-    return max(counts.values(), default=0)
 
 
 class Bank(Protocol):
@@ -186,7 +215,8 @@ def replan(touched: Iterable[int], bank: Bank, params: AnchorParams) -> Plan:
     """Follow a change through the neighbourhood.
 
     Args:
-        touched: facts that are new, or have lost or gained neighbours or contexts.
+        touched: facts that are new, have lost or gained neighbours or contexts, or were in a kept cluster that has gone
+            meanwhile; ones that are no longer there do no harm.
         bank: the bank as it is now, with the clusters kept so far.
         params: the rule.
 
@@ -221,6 +251,7 @@ class _Planner:
             old, new = self._kept_by.get(main), self._candidate(main)
             if old is not None and (new is None or new.members != old):
                 self._let_go(main)
+                self._question_around(old)
             self._question(main)
         while self._heap:
             self._decide(heapq.heappop(self._heap)[1])
@@ -238,13 +269,11 @@ class _Planner:
             self._hold(main, cluster.members)
         else:
             self._let_go(main)
-        self._question_after(cluster)
+        self._question_around(cluster.members, after=cluster)
 
     def _is_kept(self, cluster: Cluster) -> bool:
-        if self._params.pruning == "none":
+        if self._params.pruning != "greedy":
             return True
-        if self._params.pruning == "equation_9":
-            return _most_of_one_context(cluster, self._contexts) < _half(self._params)
         if len(cluster.members) < self._params.least_new:
             return False
         others = {main for fact in cluster.members for main in self._holding[fact]}
@@ -259,26 +288,20 @@ class _Planner:
         return other is not None and other.priority < cluster.priority
 
     def _let_go(self, main: int) -> None:
-        """The cluster is no longer kept; whoever shares a fact with it may be now."""
-        members = self._kept_by.pop(main)
-        for fact in members:
+        for fact in self._kept_by.pop(main):
             self._holding[fact].discard(main)
-        self._load(members)
-        for fact in members:
-            for other in (fact, *self._neighbours[fact]):
-                self._question(other)
 
     def _hold(self, main: int, members: tuple[int, ...]) -> None:
         self._kept_by[main] = members
         for fact in members:
             self._holding[fact].add(main)
 
-    def _question_after(self, cluster: Cluster) -> None:
-        """Put the clusters in question that share a fact with this one and come after it."""
-        self._load(cluster.members)
-        for fact in cluster.members:
+    def _question_around(self, members: Sequence[int], after: Cluster | None = None) -> None:
+        """Put the clusters in question that may hold one of the facts: all of them, or those after that one."""
+        self._load(members)
+        for fact in members:
             for other in (fact, *self._neighbours[fact]):
-                self._question(other, after=cluster)
+                self._question(other, after)
 
     def _question(self, main: int, after: Cluster | None = None) -> None:
         cluster = self._candidate(main)

@@ -15,6 +15,7 @@ from combray.model import Query, TimeSpan
 from combray.model.time import to_micros
 from combray.model.turn import ROLE_NAMES
 from combray.text.lemmas import stem, stop_words
+from combray.text.questions import asks_what_was_said, subject_terms
 from combray.text.tokens import tokens
 
 _CAPITALISED = re.compile(r"\b[^\W\d_a-z][^\W\d_]{2,}\b")
@@ -57,13 +58,36 @@ def is_message(text: str) -> bool:
     return sum(len(part.split()) >= 2 for part in _SENTENCE_END.split(text)) > 1
 
 
-def in_time(spans: Sequence[TimeSpan], said_at: NDArray[np.int64]) -> NDArray[np.float64]:
-    """1 for turns said within a span, falling off by e a week after it: what happened is told afterwards."""
+def time_alone(query: Query, view: BankView) -> float:
+    """How much the time is all that a question asks for, 0…1.
+
+    1 where it names a time and no subject, 1/2 with one term more, 1/3 with two; 0 without a time.
+    """
+    if not query.analysis.spans:
+        return 0.0
+    names = frozenset[str]().union(*name_terms(view.columns.speakers))
+    return 1.0 / (1 + len(subject_terms(query.analysis, names)))
+
+
+def said_in_time(query: Query, view: BankView) -> NDArray[np.float64]:
+    """How near each turn is to the times of the query, shape (n,).
+
+    1 for turns said within a span, falling off by e a week after it, since what happened is told afterwards. A question
+    about what was said has no such tail: what was said then was said then.
+    """
+    tail = not asks_what_was_said(query.text)
+    return in_time(query.analysis.spans, view.columns.said_at, tail=tail)
+
+
+def in_time(
+    spans: Sequence[TimeSpan], said_at: NDArray[np.int64], *, tail: bool
+) -> NDArray[np.float64]:
+    """1 for turns said within a span; with a tail, falling off by e a week after it."""
     near = np.zeros(len(said_at))
     for span in spans:
         start, end = to_micros(span.start), to_micros(span.end)
-        late = np.maximum(said_at - end, 0) / _WEEK_MICROS
-        np.maximum(near, np.where(said_at >= start, np.exp(-late), 0.0), out=near)
+        late = np.exp(-np.maximum(said_at - end, 0) / _WEEK_MICROS) if tail else said_at < end
+        np.maximum(near, np.where(said_at >= start, late, 0.0), out=near)
     return near
 
 

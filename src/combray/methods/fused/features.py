@@ -18,14 +18,16 @@ from combray.index.lexical import Matches, bm25_sessions, bm25_turns, matches, p
 from combray.index.view import BankView
 from combray.methods.base import Evidence
 from combray.methods.fused.asked import (
-    in_time,
     is_message,
     name_terms,
+    said_in_time,
     spoken_by,
+    time_alone,
     token_weights,
 )
 from combray.methods.fused.params import FusedParams
 from combray.model import Query
+from combray.text.questions import thin_terms, time_terms
 
 Columns = dict[str, NDArray[np.float64]]
 
@@ -57,17 +59,25 @@ def signals(query: Query, evidence: Evidence, params: FusedParams) -> Signals:
     vector = query.vector
     return Signals(
         found=found,
-        bm25=bm25_turns(without_names(found, view), view, k1=params.k1, b=params.b),
+        bm25=bm25_turns(telling(query, found, view), view, k1=params.k1, b=params.b),
         cosine=cosine(vector, view) if vector is not None else np.zeros(view.n),
         chat=chattiness(view, params),
     )
 
 
-def without_names(found: Matches, view: BankView) -> Matches:
-    """The postings without those of speakers' names, which most questions hold and most turns do not."""
-    names = frozenset().union(*name_terms(view.columns.speakers))
-    own = np.array([term in names for term in found.terms], dtype=np.bool_)
-    if not own.any() or own.all():
+def telling(query: Query, found: Matches, view: BankView) -> Matches:
+    """The postings without those of speakers' names, which most questions hold and most turns do not.
+
+    Where the question names a time, also without those of words such as "happened" and "talked", and where it asks for
+    nothing else, without those of the time itself: "last month" is not about months.
+    """
+    left_out = frozenset[str]().union(*name_terms(view.columns.speakers))
+    if query.analysis.spans:
+        left_out |= thin_terms()
+    if time_alone(query, view) == 1:
+        left_out |= time_terms(query.analysis)
+    own = np.array([term in left_out for term in found.terms], dtype=np.bool_)
+    if not own.any() or (own.all() and not query.analysis.spans):
         return found
     kept = ~own[found.term]
     return Matches(
@@ -93,7 +103,7 @@ def first_features(query: Query, evidence: Evidence, raw: Signals, params: Fused
     view, chat = evidence.view, raw.chat
     lexical, dense = peak_normalised(raw.bm25), raw.cosine
     session = view.session
-    found = without_names(raw.found, view)
+    found = telling(query, raw.found, view)
     sessions = peak_normalised(bm25_sessions(found, view, k1=params.k1, b=params.b))
     return {
         "lexical": (1 - chat) * lexical,
@@ -108,7 +118,7 @@ def first_features(query: Query, evidence: Evidence, raw: Signals, params: Fused
         "session_dense": chat * (_session_best(dense, view)[session] - dense),
         "rare_hubs": _rare_hubs(found, view, params),
         "speaker": spoken_by(query.text, view),
-        "time": in_time(query.analysis.spans, view.columns.said_at),
+        "time": said_in_time(query, view),
         "question": (view.columns.question & _by_people(view)).astype(np.float64),
         "recency": _recency(query, evidence),
     }

@@ -46,7 +46,7 @@ class Fused:
         late = query.tokens is not None and view.offsets[-1] > 0 and "late" not in p.off
         if not late:
             weights = p.active(p.weights.words if query.vector is None else p.weights.first)
-            rows = self._matching(raw, evidence)
+            rows = self._rankable(raw, columns["time"], evidence)
             columns = {name: values[rows] for name, values in columns.items()}
         else:
             first = _total(columns, p.active(p.weights.first), view.n)
@@ -58,7 +58,7 @@ class Fused:
             weights = p.active(p.weights.final)
         total = _total(columns, weights, len(rows))
         best = top_k(total, query.k)
-        found = support_signals(raw, rows, columns, best)
+        found = support_signals(query, view, raw, columns=columns, rows=rows, best=best)
         return Ranking(
             rows=rows[best],
             scores=total[best],
@@ -69,12 +69,20 @@ class Fused:
             support=support(found, p.weights.support if late else p.weights.support_words),
         )
 
-    def _matching(self, raw: Signals, evidence: Evidence) -> NDArray[np.int64]:
-        """Rows with a word of the query, or with a vector; ascending."""
-        held = (raw.bm25 > 0) | (evidence.view.embedded & (raw.cosine != 0))
-        if evidence.allowed is not None:
-            held &= evidence.allowed
-        return np.flatnonzero(held)
+    def _rankable(
+        self, raw: Signals, time: NDArray[np.float64], evidence: Evidence
+    ) -> NDArray[np.int64]:
+        """The rows that may be ranked, if any has a word of the query, a vector, or its time, or the bank is small.
+
+        All of them, since the neighbours of a matching turn may hold the evidence: LoCoMo's recall at 10 by words alone is
+        .77 with them and .72 without (held-out half).
+        """
+        view, allowed = evidence.view, evidence.allowed
+        if view.n > self.params.candidates:
+            held = (raw.bm25 > 0) | (view.embedded & (raw.cosine != 0)) | (time > 0)
+            if not (held if allowed is None else held & allowed).any():
+                return np.zeros(0, dtype=np.int64)
+        return np.arange(view.n) if allowed is None else np.flatnonzero(allowed)
 
     def _candidates(
         self, first: NDArray[np.float64], raw: Signals, evidence: Evidence, size: int

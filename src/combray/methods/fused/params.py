@@ -89,7 +89,7 @@ class FusedParams:
         rare_hub: lowest and highest document frequency of a rare hub.
         stop_word_weight: weight of a stop word's token in late interaction, where a term weighs its idf.
         off: channels that are switched off.
-        abstain_below: support under which a recall abstains.
+        abstain_below: support under which a recall abstains; low, since a wrong refusal costs more than a poor pack.
         weights: by feature.
     """
 
@@ -102,7 +102,7 @@ class FusedParams:
     rare_hub: tuple[int, int] = (2, 10)
     stop_word_weight: float = 0.3
     off: frozenset[str] = frozenset()
-    abstain_below: float = 0.1
+    abstain_below: float = 0.07
     weights: Weights = field(default_factory=fitted_weights)
 
     def __post_init__(self) -> None:

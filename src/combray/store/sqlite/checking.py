@@ -6,10 +6,12 @@ import json
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator
+from datetime import datetime
 
 from combray.model.ids import content_key, turn_id_from_client
 from combray.store.base import Finding
 from combray.store.rows import LAST, SHIFT
+from combray.store.sqlite import checking_derived
 from combray.store.sqlite.banks import BankKey, find, find_space
 from combray.store.sqlite.deleting import editions
 from combray.store.sqlite.writing import token_bytes
@@ -50,7 +52,7 @@ _MISFITS = (
 _Check = Callable[[sqlite3.Connection, BankKey], Iterator[Finding]]
 
 
-def check(connection: sqlite3.Connection, bank: str | None) -> list[Finding]:
+def check(connection: sqlite3.Connection, bank: str | None, now: datetime | None) -> list[Finding]:
     """Findings about one bank, or about the file and all its banks; one ``ok`` where there are none."""
     names = [bank] if bank is not None else _names(connection)
     findings = list(_file(connection)) if bank is None else []
@@ -60,6 +62,7 @@ def check(connection: sqlite3.Connection, bank: str | None) -> list[Finding]:
         n_turns += _count(connection, "SELECT n_turns FROM bank WHERE number = :bank", key)
         for step in _CHECKS:
             findings += [_named(name, finding) for finding in step(connection, key)]
+        findings += [_named(name, found) for found in checking_derived.jobs(connection, key, now)]
     if not findings:
         what = f"no damage found in {len(names)} banks with {n_turns} turns."
         findings.append(Finding(severity="ok", what=what, n=n_turns))
@@ -191,7 +194,16 @@ def _contents(connection: sqlite3.Connection, bank: BankKey) -> Iterator[Finding
         yield _error("turns are not under the id that their client gave", n_ids)
 
 
-_CHECKS: tuple[_Check, ...] = (_counters, _analysis, _tags, _vectors, _bare, _contents)
+_CHECKS: tuple[_Check, ...] = (
+    _counters,
+    _analysis,
+    _tags,
+    _vectors,
+    _bare,
+    _contents,
+    checking_derived.units,
+    checking_derived.vectors,
+)
 
 
 def _names(connection: sqlite3.Connection) -> list[str]:

@@ -10,9 +10,10 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
+import time
 import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from combray.errors import StoreError
@@ -43,6 +44,18 @@ class _Seat:
             if self.connection is not None:
                 self.connection.close()
                 self.connection = None
+
+
+_LOOKS = 10
+_BETWEEN_LOOKS_S = 0.05
+
+
+def _is_young(path: Path) -> bool:
+    """Whether the file was written so lately that it may still be in the making."""
+    try:
+        return time.time() - path.stat().st_mtime < LOCK_TIMEOUT_S
+    except OSError:
+        return False
 
 
 class Connections:
@@ -150,10 +163,8 @@ class Connections:
         self._lock = FileLock(f"{self.path}.lock", thread_local=False)
 
     def _open(self, migrations: list[Migration]) -> None:
-        if not is_new(self.path):
-            with self._seated() as connection:
-                if is_current(connection, self.path, migrations):
-                    return
+        if self._is_current(migrations):
+            return
         with self._exclusive():
             is_new(self.path)
             connection = connect(self.path, self._synchronous, create=True)
@@ -161,6 +172,25 @@ class Connections:
                 migrate_sqlite(connection, self.path, migrations)
             finally:
                 connection.close()
+
+    def _is_current(self, migrations: list[Migration]) -> bool:
+        """Whether the file is there and needs nothing; looks without the lock, which would leave a file beside a foreign one.
+
+        A file that another process is just making looks damaged for a moment, so a young one is looked at again.
+        """
+        for _ in range(_LOOKS):
+            with suppress(StoreError, sqlite3.Error):
+                return self._looked_at(migrations)
+            if not _is_young(self.path):
+                break
+            time.sleep(_BETWEEN_LOOKS_S)
+        return self._looked_at(migrations)
+
+    def _looked_at(self, migrations: list[Migration]) -> bool:
+        if is_new(self.path):
+            return False
+        with self._seated() as connection:
+            return is_current(connection, self.path, migrations)
 
     @contextmanager
     def _seated(self) -> Iterator[sqlite3.Connection]:

@@ -17,9 +17,8 @@ from datetime import datetime
 from combray.errors import InvalidInput, NotFound
 from combray.model.time import to_stored
 from combray.store.base import ForgetReceipt, Selection
-from combray.store.derived import TURNS
 from combray.store.rows import LAST, SHIFT
-from combray.store.sqlite import jobs, units
+from combray.store.sqlite import dropping, jobs
 from combray.store.sqlite.banks import BankKey, Change, record
 
 Removed = Counter[str]
@@ -56,14 +55,16 @@ def forget(
         ids, removed = _whole_bank(connection, bank)
     else:
         docs = _docs(connection, bank, selection)
-        derived = _derived(connection, bank, docs, at)
+        sessions = _sessions_of(connection, docs)
+        derived = dropping.forget(connection, bank, docs, at)
         ids, removed = _turns(connection, bank, docs)
         removed += derived
+        removed["job"] += jobs.after_forgetting(connection, bank, sessions, at)
     connection.execute("INSERT INTO erasure (at) VALUES (?)", (to_stored(at),))
     return ForgetReceipt(
         bank=bank.name,
         turns=tuple(ids),
-        rows=dict(removed),
+        rows=dict(+removed),
         ids_sha256=hashlib.sha256("\n".join(ids).encode()).hexdigest(),
         at=at,
         erased=False,
@@ -160,20 +161,13 @@ def _docs(connection: sqlite3.Connection, bank: BankKey, selection: Selection) -
     return list(found.values())
 
 
-def _derived(
-    connection: sqlite3.Connection, bank: BankKey, docs: Sequence[int], at: datetime
-) -> Removed:
-    """Delete what models made of the documents, and have it made anew of the turns that are left."""
-    names = connection.execute(
+def _sessions_of(connection: sqlite3.Connection, docs: Sequence[int]) -> list[str]:
+    rows = connection.execute(
         "SELECT DISTINCT session.name FROM json_each(?) AS wanted CROSS JOIN turn "
         "ON turn.doc = wanted.value JOIN session ON session.number = turn.session",
         (json.dumps(list(docs)),),
-    ).fetchall()
-    sessions = sorted(name for (name,) in names)
-    removed = units.forget(connection, bank, docs, at)
-    jobs.blank(connection, bank, sessions)
-    jobs.queue(connection, bank, [(m, TURNS, name) for m in bank.methods for name in sessions], at)
-    return removed
+    )
+    return sorted(name for (name,) in rows.fetchall())
 
 
 def _turns(

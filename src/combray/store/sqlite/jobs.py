@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Sequence
-from datetime import datetime, timedelta
+from collections.abc import Iterable, Sequence
+from datetime import datetime
 from typing import Any
 
 from combray.errors import Conflict
 from combray.model import Job, JobState
 from combray.model.time import from_stored, to_stored
-from combray.store.derived import LINK, TURNS, Claim
+from combray.store.derived import TURNS, Claim
 from combray.store.sqlite.banks import BankKey
 
 _COLUMNS = (
@@ -19,44 +19,48 @@ _COLUMNS = (
     "job.due_at, job.leased_until, job.worker, job.code, job.error, job.raw, job.created_at, job.updated_at"
 )
 
-# A job that is queued again goes on waiting, or gets another version while it runs; one that had failed waits again.
-_QUEUE = """
-INSERT INTO job (bank, number, method, kind, subject, state, due_at, created_at, updated_at)
-VALUES (:bank, (SELECT coalesce(max(number), 0) + 1 FROM job WHERE bank = :bank),
-        :method, :kind, :subject, 'waiting', :at, :at, :at)
-ON CONFLICT (bank, method, kind, subject) DO UPDATE SET
-  version = version + 1,
-  updated_at = excluded.updated_at,
-  due_at = CASE state WHEN 'failed' THEN excluded.due_at ELSE due_at END,
-  state = CASE state WHEN 'failed' THEN 'waiting' ELSE state END
-"""
+_HELD = "bank = ? AND number = ? AND worker = ? AND state = 'running'"
 
-# Sessions come before what belongs together, so that linking is done once for all of them.
-_DUE = """
-SELECT job.bank, job.number FROM job WHERE
-  ((state = 'waiting' AND due_at <= CASE WHEN kind = :turns AND tries = 0 THEN :settled ELSE :now END)
-   OR (state = 'running' AND leased_until <= :now))
-  AND (:bank IS NULL OR bank = :bank)
-  AND (:methods = '[]' OR method IN (SELECT value FROM json_each(:methods)))
-ORDER BY kind = :link, due_at, bank, number LIMIT 1
+# A job that is asked for again goes on waiting, or gets another version while it runs; one that had failed waits again.
+_AGAIN = """
+UPDATE job SET
+  version = version + 1,
+  updated_at = :at,
+  fresh_since = CASE WHEN :fresh THEN coalesce(fresh_since, :at) ELSE fresh_since END,
+  due_at = CASE state WHEN 'waiting' THEN due_at ELSE :at END,
+  state = CASE state WHEN 'failed' THEN 'waiting' ELSE state END
+WHERE bank = :bank AND method = :method AND kind = :kind AND subject = :subject
+"""
+_NEW = """
+INSERT INTO job (bank, number, method, kind, subject, state, due_at, fresh_since, created_at, updated_at)
+VALUES (:bank, :number, :method, :kind, :subject, 'waiting', :at, CASE WHEN :fresh THEN :at END, :at, :at)
 """
 
 
 def queue(
     connection: sqlite3.Connection,
     bank: BankKey,
-    wanted: Sequence[tuple[str, str, str]],
+    wanted: Iterable[tuple[str, str, str]],
     at: datetime,
+    *,
+    fresh: bool = False,
 ) -> None:
-    """Queue jobs of (method, kind, subject)."""
-    stored = to_stored(at)
-    connection.executemany(
-        _QUEUE,
-        [
-            {"bank": bank.number, "method": method, "kind": kind, "subject": subject, "at": stored}
-            for method, kind, subject in wanted
-        ],
-    )
+    """Ask for jobs of (method, kind, subject); `fresh` says that they concern new turns, which may be left to settle."""
+    for method, kind, subject in wanted:
+        row = {
+            "bank": bank.number,
+            "method": method,
+            "kind": kind,
+            "subject": subject,
+            "at": to_stored(at),
+            "fresh": fresh,
+        }
+        if connection.execute(_AGAIN, row).rowcount == 0:
+            (number,) = connection.execute(
+                "UPDATE bank SET last_job = last_job + 1 WHERE number = ? RETURNING last_job",
+                (bank.number,),
+            ).fetchone()
+            connection.execute(_NEW, {**row, "number": number})
 
 
 def set_methods(
@@ -88,36 +92,6 @@ def queue_sessions(
     queue(connection, bank, [(method, TURNS, name) for (name,) in names], at)
 
 
-def claim(
-    connection: sqlite3.Connection,
-    bank: BankKey | None,
-    methods: Sequence[str],
-    worker: str,
-    times: tuple[datetime, datetime, float],
-) -> Job | None:
-    """Give the worker the first job that is due; `times` are now, settled before, and the lease in seconds."""
-    now, settled, lease_s = times
-    row = connection.execute(
-        _DUE,
-        {
-            "turns": TURNS,
-            "link": LINK,
-            "now": to_stored(now),
-            "settled": to_stored(settled),
-            "bank": bank.number if bank else None,
-            "methods": json.dumps(list(methods)),
-        },
-    ).fetchone()
-    if row is None:
-        return None
-    connection.execute(
-        "UPDATE job SET state = 'running', worker = ?, leased_until = ?, updated_at = ? "
-        "WHERE bank = ? AND number = ?",
-        (worker, to_stored(now + timedelta(seconds=lease_s)), to_stored(now), *row),
-    )
-    return _found(connection, "job.bank = ? AND job.number = ?", row, 1)[0]
-
-
 def renew(connection: sqlite3.Connection, bank: BankKey, held: Claim, until: datetime) -> bool:
     """Move the end of the lease."""
     cursor = connection.execute(
@@ -137,7 +111,7 @@ def finish(connection: sqlite3.Connection, bank: BankKey, held: Claim, version: 
         return True
     again = connection.execute(
         "UPDATE job SET state = 'waiting', worker = NULL, leased_until = NULL, tries = 0, "  # noqa: S608
-        f"due_at = updated_at, code = '', error = '', raw = '' WHERE {_HELD}",
+        f"code = '', error = '', raw = '' WHERE {_HELD}",
         _key(bank, held),
     )
     return again.rowcount > 0
@@ -151,24 +125,26 @@ def fail(
     due_at: datetime | None,
 ) -> bool:
     """Record code, error and raw text; let the job wait until it is due, or leave it failed."""
-    state = JobState.FAILED if due_at is None else JobState.WAITING
+    due = None if due_at is None else to_stored(due_at)
     cursor = connection.execute(
-        "UPDATE job SET state = ?, tries = tries + 1, due_at = coalesce(?, due_at), worker = NULL, "  # noqa: S608
-        f"leased_until = NULL, code = ?, error = ?, raw = ? WHERE {_HELD}",
-        (state, None if due_at is None else to_stored(due_at), *told, *_key(bank, held)),
+        # New turns that came meanwhile are a reason to try again.
+        "UPDATE job SET tries = tries + 1, worker = NULL, leased_until = NULL, code = ?, error = ?, raw = ?, "  # noqa: S608
+        "state = CASE WHEN coalesce(?, fresh_since) IS NULL THEN 'failed' ELSE 'waiting' END, "
+        f"due_at = coalesce(?, fresh_since, due_at) WHERE {_HELD}",
+        (*told, due, due, *_key(bank, held)),
     )
     return cursor.rowcount > 0
 
 
-def check_held(connection: sqlite3.Connection, bank: BankKey, held: Claim) -> None:
-    """Refuse a worker whose job is another's by now.
+def check_held(connection: sqlite3.Connection, bank: BankKey, method: str, held: Claim) -> None:
+    """Refuse a worker whose job is another's by now, or of another method.
 
     Raises:
         Conflict: it is.
     """
     found = connection.execute(
-        f"SELECT 1 FROM job WHERE {_HELD}",  # noqa: S608 (a constant)
-        _key(bank, held),
+        f"SELECT 1 FROM job WHERE {_HELD} AND method = ?",  # noqa: S608 (a constant)
+        (*_key(bank, held), method),
     ).fetchone()
     if found is None:
         raise Conflict(
@@ -181,7 +157,7 @@ def page(
     connection: sqlite3.Connection, bank: BankKey, states: Sequence[str], after: int, limit: int
 ) -> list[Job]:
     """Jobs in order of number."""
-    return _found(
+    return found(
         connection,
         "job.bank = ? AND job.number > ? AND (? = '[]' OR job.state IN (SELECT value FROM json_each(?)))",
         (bank.number, after, *2 * (json.dumps(list(states)),)),
@@ -193,37 +169,52 @@ def retry(
     connection: sqlite3.Connection, bank: BankKey, numbers: Sequence[int], now: datetime
 ) -> int:
     """Make jobs due that do not run; those that have failed where no number is given."""
-    # tries = 1: a job that was asked for does not wait for further turns.
-    what = "UPDATE job SET state = 'waiting', tries = 1, due_at = ? WHERE bank = ? AND state"
-    if numbers:
-        cursor = connection.execute(
-            f"{what} != 'running' AND number IN (SELECT value FROM json_each(?))",  # noqa: S608
-            (to_stored(now), bank.number, json.dumps(list(numbers))),
-        )
-    else:
-        cursor = connection.execute(f"{what} = 'failed'", (to_stored(now), bank.number))
+    which = (
+        "state <> 'running' AND number IN (SELECT value FROM json_each(?))"
+        if numbers
+        else "state = 'failed' AND ? = '[]'"
+    )
+    cursor = connection.execute(
+        "UPDATE job SET state = 'waiting', tries = 0, due_at = ?, fresh_since = NULL "  # noqa: S608
+        f"WHERE bank = ? AND {which}",
+        (to_stored(now), bank.number, json.dumps([int(number) for number in numbers])),
+    )
     return cursor.rowcount
 
 
-def blank(connection: sqlite3.Connection, bank: BankKey, sessions: Sequence[str]) -> None:
-    """Remove what errors say of the sessions' turns, and of what was made of them."""
-    connection.execute(
-        "UPDATE job SET error = CASE error WHEN '' THEN '' ELSE 'see the code' END, raw = '' "
-        "WHERE bank = ? AND (subject = '' OR subject IN (SELECT value FROM json_each(?)))",
-        (bank.number, json.dumps(list(sessions))),
+def after_forgetting(
+    connection: sqlite3.Connection, bank: BankKey, sessions: Sequence[str], at: datetime
+) -> int:
+    """Ask for jobs of the sessions that are left and remove those of the others; returns how many.
+
+    What errors say of the sessions' turns, and of what was made of them, goes too.
+    """
+    rows = connection.execute(
+        "SELECT session.name FROM json_each(?) AS wanted "
+        "CROSS JOIN session ON session.bank = ? AND session.name = wanted.value",
+        (json.dumps(list(sessions)), bank.number),
+    ).fetchall()
+    left = [name for (name,) in rows]
+    gone = connection.executemany(
+        "DELETE FROM job WHERE bank = ? AND subject = ?",
+        [(bank.number, name) for name in sessions if name not in set(left)],
     )
-
-
-_HELD = "bank = ? AND number = ? AND worker = ? AND state = 'running'"
+    connection.executemany(
+        "UPDATE job SET error = '', raw = '' WHERE bank = ? AND subject = ?",
+        [(bank.number, subject) for subject in ("", *left)],
+    )
+    queue(connection, bank, [(method, TURNS, name) for method in bank.methods for name in left], at)
+    return max(gone.rowcount, 0)
 
 
 def _key(bank: BankKey, held: Claim) -> tuple[int, int, str]:
     return bank.number, held.job, held.worker
 
 
-def _found(
+def found(
     connection: sqlite3.Connection, where: str, values: Sequence[Any], limit: int
 ) -> list[Job]:
+    """Jobs that satisfy a condition, in order of number."""
     rows = connection.execute(
         f"SELECT {_COLUMNS} FROM job JOIN bank ON bank.number = job.bank "  # noqa: S608 (constants)
         f"WHERE {where} ORDER BY job.number LIMIT ?",

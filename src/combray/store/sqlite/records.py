@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from combray.errors import EmbedderMismatch
+from combray.errors import EmbedderMismatch, InvalidInput
 from combray.model import DerivedRecord, MadeBy, RecordKind, Status
 from combray.model.time import from_stored
 from combray.store.derived import DerivedState, Edges, RecordColumns, Sources, Unit
@@ -39,12 +39,14 @@ def units(
     done: bool | None,
 ) -> list[Unit]:
     """Units of (method, kind), in order of number."""
-    # One statement for each of the four cases, so that each finds its index.
+    # Named, since without statistics the planner would read all units of the bank.
+    index = "" if done is None or done else " INDEXED BY unit_wanted"
+    index = index if subject is None else " INDEXED BY unit_subject"
     also = ("" if subject is None else " AND subject = ?") + (
         "" if done is None else f" AND done = {int(done)}"
     )
     found = connection.execute(
-        f"SELECT {_UNIT} FROM unit WHERE bank = ? AND method = ? AND kind = ?{also}",  # noqa: S608
+        f"SELECT {_UNIT} FROM unit{index} WHERE bank = ? AND method = ? AND kind = ?{also}",  # noqa: S608
         (bank.number, *place, *(() if subject is None else (subject,))),
     ).fetchall()
     return _units(connection, bank, place[0], found)
@@ -102,25 +104,26 @@ def records(
     """Records by number."""
     wanted = json.dumps([int(number) for number in numbers])
     rows = connection.execute(
-        "SELECT record.number, record.id, kind, method, text, prompt, model, recorded_at, retired_at, "
-        "status, detail FROM json_each(?) AS wanted CROSS JOIN record "
-        "ON record.number = wanted.value WHERE record.bank = ?",
+        "SELECT record.number, record.id, record.kind, record.method, record.text, unit.prompt, unit.model, "
+        "record.recorded_at, record.retired_at, record.status, record.detail "
+        "FROM json_each(?) AS wanted CROSS JOIN record ON record.number = wanted.value "
+        "CROSS JOIN unit ON unit.bank = record.bank AND unit.number = record.unit WHERE record.bank = ?",
         (wanted, bank.number),
     ).fetchall()
     turns = _grouped(
         connection,
-        "SELECT DISTINCT source.record, turn.id FROM json_each(?) AS wanted CROSS JOIN source "
-        "ON source.bank = ? AND source.record = wanted.value CROSS JOIN turn ON turn.doc = source.doc "
-        "ORDER BY source.record, source.doc",
+        "SELECT DISTINCT source.record, turn.id, turn.said_at, turn.doc FROM json_each(?) AS wanted "
+        "CROSS JOIN source ON source.bank = ? AND source.record = wanted.value "
+        "CROSS JOIN turn ON turn.doc = source.doc ORDER BY source.record, turn.said_at, turn.doc",
         (wanted, bank.number),
     )
     members = _grouped(
         connection,
-        "SELECT DISTINCT source.record, record.id, unit_record.position FROM json_each(?) AS wanted "
-        "CROSS JOIN source ON source.bank = ? AND source.record = wanted.value "
-        "CROSS JOIN unit_record ON unit_record.bank = source.bank AND unit_record.unit = source.unit "
-        "CROSS JOIN record ON record.number = unit_record.record "
-        "ORDER BY source.record, source.unit, unit_record.position",
+        "SELECT record.number, member.id FROM json_each(?) AS wanted "
+        "CROSS JOIN record ON record.number = wanted.value AND record.bank = ? "
+        "CROSS JOIN unit_record ON unit_record.bank = record.bank AND unit_record.unit = record.unit "
+        "CROSS JOIN record AS member ON member.number = unit_record.record "
+        "ORDER BY record.number, unit_record.position",
         (wanted, bank.number),
     )
     return {
@@ -131,7 +134,7 @@ def records(
             method=row[3],
             text=row[4],
             sources=turns.get(row[0], ()),
-            members=tuple(dict.fromkeys(members.get(row[0], ()))),
+            members=members.get(row[0], ()),
             made_by=MadeBy(method=row[3], prompt=row[5], model=row[6]),
             recorded_at=from_stored(row[7]),
             retired_at=None if row[8] is None else from_stored(row[8]),
@@ -237,10 +240,10 @@ def missing_vectors(
     """Number and text of records without a vector of that embedder."""
     space, _ = find_space(connection, bank.number, embedder) or (0, 0)
     rows = connection.execute(
-        "SELECT number, text FROM record WHERE bank = ? AND NOT EXISTS "
+        "SELECT number, text FROM record WHERE number BETWEEN ? AND ? AND NOT EXISTS "
         "(SELECT 1 FROM record_vector WHERE record_vector.id = ? + (record.number & ?)) "
         "ORDER BY number LIMIT ?",
-        (bank.number, space << SHIFT, LAST, limit),
+        (bank.number << SHIFT, bank.number << SHIFT | LAST, space << SHIFT, LAST, limit),
     )
     return rows.fetchall()
 
@@ -253,6 +256,8 @@ def put_vectors(
 ) -> int:
     """Add vectors of (embedder, dimension) to records that have none of it."""
     embedder, dimension = model
+    if dimension < 1:
+        raise InvalidInput(f"a dimension is at least 1, not {dimension}.")
     space, stored = open_space(connection, bank.number, embedder, dimension)
     for vector in rows.values():
         if stored != dimension or len(vector) != 2 * dimension:
@@ -266,13 +271,14 @@ def put_vectors(
             for number, vector in rows.items()
         ],
     )
-    if embedder == bank.embedder:
+    n_new = max(cursor.rowcount, 0)
+    if n_new and embedder == bank.embedder:
         connection.execute(
             "UPDATE bank SET derived_revision = derived_revision + 1, derived_epoch = derived_epoch + 1 "
             "WHERE number = ?",
             (bank.number,),
         )
-    return max(cursor.rowcount, 0)
+    return n_new
 
 
 def _grouped(

@@ -16,15 +16,10 @@ from numpy.typing import NDArray
 from combray.errors import Conflict, EmbedderMismatch, NotOurFile, StoreError
 from combray.model import (
     Bank,
-    Call,
-    DerivedRecord,
     Filters,
-    Job,
     Session,
     Turn,
-    utc_now,
 )
-from combray.model.turn import storable
 from combray.store.base import (
     BankState,
     Columns,
@@ -38,39 +33,25 @@ from combray.store.base import (
     VectorRow,
     Vectors,
 )
-from combray.store.derived import (
-    CallSummary,
-    Claim,
-    Derivation,
-    DerivedReceipt,
-    DerivedState,
-    Edges,
-    RecordColumns,
-    Sources,
-    Unit,
-)
 from combray.store.migrate import shipped
 from combray.store.sqlite import (
     banks,
     checking,
     columns,
     deleting,
-    jobs,
-    ledger,
     reading,
     reindexing,
-    units,
     writing,
 )
-from combray.store.sqlite import records as record_rows
 from combray.store.sqlite.connection import Connections
+from combray.store.sqlite.enriching import EnrichmentVerbs
 from combray.store.sqlite.file import Synchronous, checked_path
 
 ERASE_WAIT_MS = 1_000
 """How long `forget` waits for readers that keep deleted bytes in the log, before it says so."""
 
 
-class SqliteStore:
+class SqliteStore(EnrichmentVerbs):
     """Implements `combray.store.base.Store` in one SQLite file, for several threads and processes.
 
     Args:
@@ -250,218 +231,6 @@ class SqliteStore:
             key = banks.find(connection, bank)
             return reindexing.missing_analysis(connection, key, analyser, limit)
 
-    def set_methods(self, bank: str, methods: Sequence[str], at: datetime) -> tuple[str, ...]:
-        """See `JobStore.set_methods`."""
-        with self._connections.writing() as connection:
-            return jobs.set_methods(connection, banks.find(connection, bank), methods, at)
-
-    def claim(
-        self,
-        worker: str,
-        *,
-        now: datetime,
-        lease_s: float,
-        bank: str | None = None,
-        methods: Sequence[str] = (),
-        settled_before: datetime | None = None,
-    ) -> Job | None:
-        """See `JobStore.claim`."""
-        with self._connections.writing() as connection:
-            key = None if bank is None else banks.find(connection, bank)
-            times = (now, settled_before or now, lease_s)
-            return jobs.claim(connection, key, methods, worker, times)
-
-    def renew(self, bank: str, number: int, worker: str, until: datetime) -> bool:
-        """See `JobStore.renew`."""
-        with self._connections.writing() as connection:
-            held = Claim(job=number, worker=worker)
-            return jobs.renew(connection, banks.find(connection, bank), held, until)
-
-    def finish(self, bank: str, number: int, worker: str, version: int) -> bool:
-        """See `JobStore.finish`."""
-        with self._connections.writing() as connection:
-            held = Claim(job=number, worker=worker)
-            return jobs.finish(connection, banks.find(connection, bank), held, version)
-
-    def fail(
-        self,
-        bank: str,
-        number: int,
-        worker: str,
-        *,
-        code: str,
-        error: str,
-        raw: str = "",
-        due_at: datetime | None,
-    ) -> bool:
-        """See `JobStore.fail`."""
-        with self._connections.writing() as connection:
-            key, held = banks.find(connection, bank), Claim(job=number, worker=worker)
-            return jobs.fail(connection, key, held, (code, storable(error), storable(raw)), due_at)
-
-    def jobs(
-        self, bank: str, *, states: Sequence[str] = (), after: int = 0, limit: int = 100
-    ) -> list[Job]:
-        """See `JobStore.jobs`."""
-        with self._connections.reading() as connection:
-            return jobs.page(connection, banks.find(connection, bank), states, after, limit)
-
-    def retry_jobs(self, bank: str, numbers: Sequence[int], now: datetime) -> int:
-        """See `JobStore.retry_jobs`."""
-        with self._connections.writing() as connection:
-            return jobs.retry(connection, banks.find(connection, bank), numbers, now)
-
-    def derive(
-        self,
-        bank: str,
-        method: str,
-        derivation: Derivation,
-        *,
-        at: datetime,
-        claim: Claim | None = None,
-    ) -> DerivedReceipt:
-        """See `DerivedStore.derive`."""
-        with self._connections.writing() as connection:
-            key = banks.find(connection, bank)
-            if claim is not None:
-                jobs.check_held(connection, key, claim)
-            return units.derive(connection, key, method, derivation, at)
-
-    def drop_derived(self, bank: str, method: str) -> dict[str, int]:
-        """See `DerivedStore.drop_derived`."""
-        with self._connections.writing() as connection:
-            key = banks.find(connection, bank)
-            return dict(units.drop(connection, key, method, utc_now()))
-
-    def rebuild(self, bank: str, method: str, at: datetime) -> dict[str, int]:
-        """See `DerivedStore.rebuild`."""
-        with self._connections.writing() as connection:
-            key = banks.find(connection, bank)
-            removed = units.drop(connection, key, method, at)
-            if method in key.methods:
-                jobs.queue_sessions(connection, key, method, at)
-            return dict(removed)
-
-    def relink(self, bank: str, method: str, at: datetime) -> dict[str, int]:
-        """See `DerivedStore.relink`."""
-        with self._connections.writing() as connection:
-            return dict(units.relink(connection, banks.find(connection, bank), method, at))
-
-    def derived_state(self, bank: str) -> DerivedState:
-        """See `DerivedStore.derived_state`."""
-        with self._connections.reading() as connection:
-            return record_rows.state(connection, banks.find(connection, bank))
-
-    def units(
-        self,
-        bank: str,
-        method: str,
-        kind: str,
-        *,
-        subject: str | None = None,
-        done: bool | None = None,
-    ) -> list[Unit]:
-        """See `DerivedStore.units`."""
-        with self._connections.reading() as connection:
-            key = banks.find(connection, bank)
-            return record_rows.units(connection, key, (method, kind), subject, done)
-
-    def units_reading(
-        self, bank: str, method: str, kind: str, records: Sequence[int]
-    ) -> list[Unit]:
-        """See `DerivedStore.units_reading`."""
-        with self._connections.reading() as connection:
-            key = banks.find(connection, bank)
-            return record_rows.units_reading(connection, key, (method, kind), records)
-
-    def records(self, bank: str, numbers: Sequence[int]) -> dict[int, DerivedRecord]:
-        """See `DerivedStore.records`."""
-        with self._connections.reading() as connection:
-            return record_rows.records(connection, banks.find(connection, bank), numbers)
-
-    def find_records(self, bank: str, ids: Sequence[str]) -> dict[str, DerivedRecord]:
-        """See `DerivedStore.find_records`."""
-        with self._connections.reading() as connection:
-            key = banks.find(connection, bank)
-            numbers = record_rows.numbers_of(connection, key, ids)
-            found = record_rows.records(connection, key, numbers)
-        return {record.id: record for record in found.values()}
-
-    def record_columns(self, bank: str, method: str, *, after: int = 0) -> RecordColumns:
-        """See `DerivedStore.record_columns`."""
-        with self._connections.reading() as connection:
-            key = banks.find(connection, bank)
-            return record_rows.columns(connection, key, method, int(after))
-
-    def sources(self, bank: str, records: Sequence[int]) -> Sources:
-        """See `DerivedStore.sources`."""
-        with self._connections.reading() as connection:
-            return record_rows.sources(connection, banks.find(connection, bank), records)
-
-    def unstaged(self, bank: str, method: str, kind: str, *, limit: int) -> list[int]:
-        """See `DerivedStore.unstaged`."""
-        with self._connections.reading() as connection:
-            key = banks.find(connection, bank)
-            return record_rows.unstaged(connection, key, (method, str(kind)), limit)
-
-    def edges(self, bank: str, method: str, kind: str, records: Sequence[int]) -> Edges:
-        """See `DerivedStore.edges`."""
-        with self._connections.reading() as connection:
-            key = banks.find(connection, bank)
-            return record_rows.edges(connection, key, (method, kind), records)
-
-    def docs(self, bank: str, turns: Sequence[str]) -> list[int]:
-        """See `DerivedStore.docs`."""
-        with self._connections.reading() as connection:
-            return record_rows.docs(connection, banks.find(connection, bank), turns)
-
-    def missing_record_vectors(
-        self, bank: str, embedder: str, *, limit: int
-    ) -> list[tuple[int, str]]:
-        """See `DerivedStore.missing_record_vectors`."""
-        with self._connections.reading() as connection:
-            key = banks.find(connection, bank)
-            return record_rows.missing_vectors(connection, key, embedder, limit)
-
-    def put_record_vectors(
-        self, bank: str, embedder: str, dimension: int, rows: Mapping[int, bytes]
-    ) -> int:
-        """See `DerivedStore.put_record_vectors`."""
-        with self._connections.writing() as connection:
-            key = banks.find(connection, bank)
-            return record_rows.put_vectors(connection, key, (embedder, dimension), rows)
-
-    def record_calls(self, bank: str, calls: Sequence[Call]) -> None:
-        """See `LedgerStore.record_calls`."""
-        with self._connections.writing() as connection:
-            ledger.add(connection, banks.find(connection, bank), calls)
-
-    def calls(
-        self, bank: str, *, since: datetime | None = None, run: str | None = None, limit: int = 1000
-    ) -> list[Call]:
-        """See `LedgerStore.calls`."""
-        with self._connections.reading() as connection:
-            key = banks.find(connection, bank)
-            return ledger.page(connection, key, ledger.part_of(since, run), limit)
-
-    def call_summary(
-        self, bank: str, *, since: datetime | None = None, run: str | None = None
-    ) -> list[CallSummary]:
-        """See `LedgerStore.call_summary`."""
-        with self._connections.reading() as connection:
-            key = banks.find(connection, bank)
-            return ledger.summary(connection, key, ledger.part_of(since, run))
-
-    def reply_get(self, bank: str, key: str) -> str | None:
-        """See `LedgerStore.reply_get`."""
-        with self._connections.reading() as connection:
-            return ledger.reply(connection, banks.find(connection, bank), key)
-
-    def reply_put(self, bank: str, key: str, value: str, docs: Sequence[int]) -> None:
-        """See `LedgerStore.reply_put`."""
-        with self._connections.writing() as connection:
-            ledger.put_reply(connection, banks.find(connection, bank), key, value, docs)
-
     def forget(self, bank: str, selection: Selection, at: datetime) -> ForgetReceipt:
         """See `Store.forget`."""
         with self._connections.writing() as connection:
@@ -476,11 +245,11 @@ class SqliteStore:
         """See `Store.erase`."""
         return self._erase(wait_ms=ERASE_WAIT_MS)
 
-    def check(self, bank: str | None = None) -> list[Finding]:
+    def check(self, bank: str | None = None, *, now: datetime | None = None) -> list[Finding]:
         """See `Store.check`."""
         try:
             with self._connections.reading() as connection:
-                return checking.check(connection, bank)
+                return checking.check(connection, bank, now)
         except NotOurFile as damage:
             return [Finding(severity="error", what=str(damage), n=1, remedy="put back a copy")]
 

@@ -45,7 +45,7 @@ def put(
         revision = record(connection, bank.number, change)
         if new and bank.methods:
             wanted = [(method, TURNS, session.name) for method in bank.methods]
-            jobs.queue(connection, bank, wanted, max(row.turn.stored_at for row in new))
+            jobs.queue(connection, bank, wanted, max(row.turn.stored_at for row in new), fresh=True)
     else:
         revision = _revision(connection, bank)
     return PutReceipt(

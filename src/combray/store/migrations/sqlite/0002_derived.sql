@@ -9,6 +9,7 @@ ALTER TABLE bank ADD COLUMN derived_epoch INTEGER NOT NULL DEFAULT 0;     -- gro
 ALTER TABLE bank ADD COLUMN last_record INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE bank ADD COLUMN last_unit INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE bank ADD COLUMN last_call INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE bank ADD COLUMN last_job INTEGER NOT NULL DEFAULT 0;
 
 CREATE TABLE job (
   bank         INTEGER NOT NULL REFERENCES bank (number),
@@ -20,6 +21,7 @@ CREATE TABLE job (
   version      INTEGER NOT NULL DEFAULT 1,   -- grows when there is more to do
   tries        INTEGER NOT NULL DEFAULT 0,
   due_at       TEXT NOT NULL,
+  fresh_since  TEXT,                         -- first turn that came since it was last taken
   leased_until TEXT,
   worker       TEXT,
   code         TEXT NOT NULL DEFAULT '',
@@ -27,10 +29,18 @@ CREATE TABLE job (
   raw          TEXT NOT NULL DEFAULT '',
   created_at   TEXT NOT NULL,
   updated_at   TEXT NOT NULL,
+  ready_at     TEXT AS (CASE state WHEN 'waiting' THEN due_at WHEN 'running' THEN leased_until END),
   PRIMARY KEY (bank, number),
   UNIQUE (bank, method, kind, subject)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX job_state ON job (state, due_at);
+CREATE INDEX job_subject ON job (bank, subject);
+CREATE INDEX job_ready ON job (bank, ready_at) WHERE state <> 'failed';
+
+-- The bank whose job was taken last: the next one comes from the bank after it.
+CREATE TABLE last_claim (
+  one  INTEGER PRIMARY KEY CHECK (one = 1),
+  bank INTEGER NOT NULL
+) STRICT;
 
 -- One reply of a model, or one that is still wanted.
 CREATE TABLE unit (
@@ -77,8 +87,7 @@ CREATE TABLE record (
   id          TEXT NOT NULL,                 -- tagged content hash
   text        TEXT NOT NULL,
   detail      TEXT NOT NULL DEFAULT '{}',
-  prompt      TEXT NOT NULL,
-  model       TEXT NOT NULL,
+  unit        INTEGER NOT NULL,              -- that wrote text and detail
   recorded_at TEXT NOT NULL,
   retired_at  TEXT,
   status      TEXT NOT NULL DEFAULT 'current',
@@ -106,9 +115,8 @@ CREATE TABLE record_edge (
   a      INTEGER NOT NULL,
   b      INTEGER NOT NULL,
   weight REAL NOT NULL,
-  PRIMARY KEY (bank, method, kind, a, b)
+  PRIMARY KEY (bank, a, method, kind, b)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX record_edge_ends ON record_edge (bank, a, b);
 
 CREATE TABLE record_vector (
   id INTEGER PRIMARY KEY,
@@ -147,3 +155,4 @@ CREATE TABLE reply_turn (
   key  TEXT NOT NULL,
   PRIMARY KEY (bank, doc, key)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX reply_turn_key ON reply_turn (bank, key, doc);
