@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +12,7 @@ from combray.cli.invocation import EPILOG, Invocation
 
 if TYPE_CHECKING:
     from combray.eval import Difference, Progress, Result, Setup
+    from combray.eval.qa.costs import Price
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -153,6 +155,112 @@ def speed(
         setup = SpeedSetup(sizes=tuple(size or SIZES), seed=seed, progress=progress)
         result = run_speed(method, setup=setup)
     _show(call, result, save)
+
+
+@app.command("qa", epilog=EPILOG)
+def qa(
+    context: typer.Context,
+    benchmark: Annotated[
+        str, typer.Argument(metavar="BENCHMARK", help="Which questions: locomo.")
+    ] = "locomo",
+    method: Annotated[
+        str, typer.Option("--method", metavar="NAME", help="Find the evidence with this method.")
+    ] = "fused",
+    reader: Annotated[
+        str | None,
+        typer.Option("--reader", metavar="MODEL", help="Answer with this model; COMBRAY_LLM_MODEL by default."),
+    ] = None,
+    judge: Annotated[
+        list[str] | None,
+        typer.Option("--judge", metavar="NAME", help="Have answers judged: strict or lenient; may be repeated."),
+    ] = None,
+    judge_model: Annotated[
+        str | None,
+        typer.Option("--judge-model", metavar="MODEL", help="Judge with this model; the reader by default."),
+    ] = None,
+    guess: Annotated[
+        bool, typer.Option("--guess", help="Have the reader guess where it would decline.")
+    ] = False,
+    budget: Annotated[
+        int | None,
+        typer.Option("--budget", metavar="TOKENS", help="Budget of the evidence; the method's own by default."),
+    ] = None,
+    sample: Annotated[
+        list[str] | None,
+        typer.Option("--sample", metavar="NAME", help="Ask about this conversation only; may be repeated."),
+    ] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option("--limit", metavar="N", min=1, help="Ask the first N questions of each conversation."),
+    ] = None,
+    workers: Annotated[
+        int, typer.Option("--workers", metavar="N", min=1, max=64, help="Answer N questions at a time.")
+    ] = 4,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option("--checkpoint", metavar="FILE", help="Keep each step in this file, and go on from it."),
+    ] = None,
+    prices: Annotated[
+        Path | None,
+        typer.Option("--prices", metavar="FILE", help="Money for a million tokens by model, as JSON."),
+    ] = None,
+    data: Data = None,
+    store: StorePath = None,
+    save: Save = None,
+    seed: Seed = 0,
+) -> None:  # fmt: skip
+    """Answer LoCoMo's questions with a language model, and score the answers.
+
+    F1, BLEU, ROUGE-L and exact match in the variants of the papers, judges, refusals, tokens, time and money by phase.
+    The endpoint is that of COMBRAY_LLM_URL and COMBRAY_LLM_KEY, for the reader and the judges.
+    """
+    from dataclasses import replace
+
+    from combray import registry
+    from combray.answer import AnswerParams, Refusals
+    from combray.errors import ConfigError
+    from combray.eval.qa import Answering, QaSetup, run_qa_locomo
+    from combray.eval.qa import judge as judge_named
+
+    if benchmark != "locomo":
+        raise ConfigError(f"{benchmark!r} has no questions with answers; there is: locomo.")
+    call = Invocation.of(context)
+    settings = call.settings
+    llm = registry.llm(replace(settings, llm_model=reader or settings.llm_model))
+    judging = registry.llm(replace(settings, llm_model=judge_model)) if judge_model else llm
+    answering = Answering(
+        method=method,
+        llm=llm,
+        budget_tokens=budget,
+        params=AnswerParams(refusals=Refusals.NEVER if guess else Refusals.ALLOWED),
+        store=store,
+    )
+    with call.screen.stages() as progress:
+        setup = QaSetup(
+            data=data,
+            checkpoint=checkpoint,
+            samples=tuple(sample or ()),
+            limit=limit,
+            workers=workers,
+            prices=_prices(prices),
+            seed=seed,
+            progress=progress,
+        )
+        judges = [judge_named(name, judging) for name in judge or ()]
+        result = run_qa_locomo(answering, judges, setup=setup)
+    _show(call, result, save)
+
+
+def _prices(path: Path | None) -> dict[str, Price]:
+    from combray.errors import InvalidInput
+    from combray.eval.qa.costs import read_prices
+
+    if path is None:
+        return {}
+    try:
+        return read_prices(json.loads(path.read_text(encoding="utf-8")))
+    except ValueError as error:
+        raise InvalidInput(f"{path} is not JSON: {error}.") from error
 
 
 @app.command("compare", epilog=EPILOG)

@@ -18,6 +18,7 @@ from combray.config import Settings
 from combray.embed.base import Embedder
 from combray.errors import InvalidInput, NotFound
 from combray.eval.datasets import BankData, Dataset, Question, TurnKey
+from combray.llm.base import LLM
 from combray.memory import BankMemory, Memory
 from combray.methods.base import Method
 from combray.model import Filters, Hit, Recall, Turn
@@ -41,6 +42,7 @@ class Setup:
         settings: of the memory; None for those of the environment.
         seed: of every random choice.
         progress: told how far it is.
+        llm: the language model of the memory, or None for the settings'.
     """
 
     data: Path | str | None = None
@@ -49,6 +51,7 @@ class Setup:
     settings: Settings | None = None
     seed: int = 0
     progress: Progress = silent
+    llm: LLM | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +107,7 @@ def written(dataset: Dataset, setup: Setup) -> Iterator[Written]:
     with tempfile.TemporaryDirectory(prefix="combray-bench-") as folder:
         path = Path(setup.store) if setup.store is not None else Path(folder) / "bench.db"
         settings = setup.settings or Settings.from_environment()
-        with Memory.open(path, settings=settings, embedder=setup.embedder) as memory:
+        with Memory.open(path, settings=settings, embedder=setup.embedder, llm=setup.llm) as memory:
             banks = {}
             for bank in dataset.banks:
                 banks[bank.name] = _write(memory, dataset, bank, setup.progress)

@@ -23,7 +23,6 @@ from combray.memory.parts import Parts
 from combray.methods.base import Method
 from combray.model import Bank, Clock, Job, utc_now
 from combray.model.time import zone as checked_zone
-from combray.pack.budget import TokenCounter
 from combray.store.base import Finding, ForgetReceipt, Selection, Store
 from combray.text.base import Analyser
 
@@ -60,7 +59,6 @@ class Memory:
             settings=settings,
             embedder=_embedder(settings.embedder if embedder is None else embedder),
             method=registry.method(settings.method) if method is None else _method(method),
-            counter=_counter(settings),
             clock=clock,
             llm=llm,
         )
@@ -289,6 +287,3 @@ def _embedder(embedder: Embedder | str) -> Embedder | str:
         return registry.embedder_name(embedder)
     return checks.made(embedder, "an embedder", "embed", "dimension")
 
-
-def _counter(settings: Settings) -> TokenCounter:
-    return registry.counter(settings.counter)

@@ -15,7 +15,6 @@ from combray.index.records import RecordCache
 from combray.llm.base import LLM
 from combray.methods.base import Method
 from combray.model import Bank, Clock
-from combray.pack.budget import TokenCounter
 from combray.store.base import Store
 from combray.text.base import Analyser
 
@@ -35,7 +34,6 @@ class Parts:
         settings: Settings,
         embedder: Embedder | str,
         method: Method,
-        counter: TokenCounter,
         clock: Clock,
         llm: LLM | None = None,
     ) -> None:
@@ -44,7 +42,7 @@ class Parts:
         self.records = RecordCache(store, settings.cache_mb << 19)
         self.settings = settings
         self.method = method
-        self.counter = counter
+        self.counter = registry.counter(settings.counter)
         self.clock = clock
         self._llm = llm
         self._wanted = embedder

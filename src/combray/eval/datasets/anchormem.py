@@ -1,12 +1,14 @@
 """AnchorMem's released run on LoCoMo: chunks, facts, events and answers of Qwen2.5-7B-Instruct.
 
+A chunk's turns are keyed as `locomo` keys them. A fact that a chunk gave twice stands twice in it, as it counts twice in what the
+run did next.
+
 Source:
-    AnchorMem's repository, its first cached run (MIT licence).
+    Shen et al., AnchorMem: the repository's first cached run (MIT licence).
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +16,7 @@ from typing import Any
 
 from combray.errors import NotFound
 from combray.eval.datasets.base import TurnKey, locate
+from combray.importers.base import Place, kind, mapping, read_document, text_field
 
 MODEL = "Qwen2.5-7B-Instruct"
 
@@ -89,53 +92,83 @@ class ReleasedRun:
 
 
 def anchormem(path: Path | str | None = None) -> dict[str, ReleasedRun]:
-    """The released run by conversation.
+    """The released run by conversation, in order of their names.
 
     Args:
         path: its folder, or a data folder that holds it.
 
     Raises:
-        NotFound: there is no such folder.
+        NotFound: there is no such folder, or no conversation in it.
+        BadImport: a file is not laid out as the run; names the place.
     """
-    folder = locate(path, _FOLDER)
+    folder = locate(path, _FOLDER, ".")
     files = sorted(folder.glob("conv-*.json"))
     if not files:
         raise NotFound("released run of AnchorMem", str(folder))
-    runs = (_run(json.loads(file.read_text(encoding="utf-8"))) for file in files)
+    runs = (_run(read_document(file), Place(path=file)) for file in files)
     return {run.bank: run for run in runs}
 
 
-def _run(record: Mapping[str, Any]) -> ReleasedRun:
+def _run(value: object, place: Place) -> ReleasedRun:
+    record = mapping(value, place, "a conversation")
+    facts = _items(record, "facts", place)
     return ReleasedRun(
-        bank=record["sample_id"],
-        chunks=tuple(
-            ReleasedChunk(
-                id=chunk["chunk_id"],
-                turns=tuple(
-                    (_session(record["sample_id"], turn), turn) for turn in chunk["dia_ids"]
-                ),
-                facts=tuple(chunk["fact_ids"]),
-            )
-            for chunk in record["chunks"]
-        ),
-        facts={fact["fact_id"]: fact["text"] for fact in record["facts"]},
-        events=tuple(
-            ReleasedEvent(id=event["event_id"], text=event["text"], facts=tuple(event["fact_ids"]))
-            for event in record["events"]
-        ),
-        answers=tuple(
-            ReleasedAnswer(
-                question=answer["qa_index"],
-                chunks=tuple(answer["retrieved_chunk_ids"]),
-                events=tuple(answer["retrieved_event_ids"]),
-                facts=tuple(answer["topk_facts"]),
-                text=answer["answer"],
-            )
-            for answer in record["answers"]
-        ),
+        bank=text_field(record, "sample_id", place),
+        chunks=tuple(_chunk(*item) for item in _items(record, "chunks", place)),
+        facts={text_field(one, "fact_id", at): text_field(one, "text", at) for one, at in facts},
+        events=tuple(_event(*item) for item in _items(record, "events", place)),
+        answers=tuple(_answer(*item) for item in _items(record, "answers", place)),
     )
 
 
-def _session(bank: str, turn: str) -> str:
-    """The session of a LoCoMo turn, as the importer calls it."""
-    return f"{bank}/session_{turn[1:].split(':')[0]}"
+def _chunk(chunk: dict[str, Any], place: Place) -> ReleasedChunk:
+    session = text_field(chunk, "session", place)
+    return ReleasedChunk(
+        id=text_field(chunk, "chunk_id", place),
+        turns=tuple((session, turn) for turn in _texts(chunk, "dia_ids", place)),
+        facts=_texts(chunk, "fact_ids", place),
+    )
+
+
+def _event(event: dict[str, Any], place: Place) -> ReleasedEvent:
+    return ReleasedEvent(
+        id=text_field(event, "event_id", place),
+        text=text_field(event, "text", place),
+        facts=_texts(event, "fact_ids", place),
+    )
+
+
+def _answer(answer: dict[str, Any], place: Place) -> ReleasedAnswer:
+    index = answer.get("qa_index")
+    if not isinstance(index, int):
+        place.fail(f"'qa_index' must be a whole number, not {kind(index)}.")
+    return ReleasedAnswer(
+        question=index,
+        chunks=_texts(answer, "retrieved_chunk_ids", place),
+        events=_texts(answer, "retrieved_event_ids", place),
+        facts=_texts(answer, "topk_facts", place),
+        text=text_field(answer, "answer", place),
+    )
+
+
+def _items(record: dict[str, Any], key: str, place: Place) -> list[tuple[dict[str, Any], Place]]:
+    """The objects of an array, each with its place."""
+    return [
+        (mapping(value, inner, "an item"), inner)
+        for n, value in enumerate(_array(record, key, place), 1)
+        for inner in (place.within(f"{key} {n}"),)
+    ]
+
+
+def _texts(record: dict[str, Any], key: str, place: Place) -> tuple[str, ...]:
+    values = _array(record, key, place)
+    if not all(isinstance(value, str) for value in values):
+        place.fail(f"{key!r} must be an array of texts.")
+    return tuple(values)
+
+
+def _array(record: dict[str, Any], key: str, place: Place) -> list[Any]:
+    value = record.get(key)
+    if not isinstance(value, list):
+        place.fail(f"{key!r} must be an array, not {kind(value)}.")
+    return value

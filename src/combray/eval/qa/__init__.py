@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from combray.eval.qa.averages import Averages
+    from combray.eval.qa.banks import Answering, run_qa_locomo
     from combray.eval.qa.bootstrap import PairedDifference, paired
     from combray.eval.qa.checkpoint import Prediction
     from combray.eval.qa.costs import PhaseCost, Price, by_phase
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "averages": ("Averages",),
+    "banks": ("Answering", "run_qa_locomo"),
     "bootstrap": ("PairedDifference", "paired"),
     "checkpoint": ("Prediction",),
     "costs": ("PhaseCost", "Price", "by_phase"),
@@ -43,6 +45,7 @@ __all__ = [
     "JUDGES",
     "SCORERS",
     "Answerer",
+    "Answering",
     "Averages",
     "GoldQuestion",
     "Judge",
@@ -63,6 +66,7 @@ __all__ = [
     "locomo_questions",
     "paired",
     "run_qa",
+    "run_qa_locomo",
     "tapped",
 ]
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from typing import TypeVar
 
 from combray.model import Turn
 
 T = TypeVar("T")
+
+_BREAKS = re.compile("[\\x7f-\\x9f\\u2028\\u2029]")
 
 
 def windows(
@@ -29,11 +32,11 @@ def windows(
         AnchorMem, released code: three turns, one shared with the next window; never across sessions.
         Deviation: without `contained`, what would be paid for twice is left out.
     """
-    found: list[tuple[T, ...]] = []
-    for start in range(0, len(turns), stride):
-        if contained or not start or start - stride + size < len(turns):
-            found.append(tuple(turns[start : start + size]))
-    return found
+    return [
+        tuple(turns[start : start + size])
+        for start in range(0, len(turns), stride)
+        if contained or not start or start - stride + size < len(turns)
+    ]
 
 
 def rendered(turns: Sequence[Turn]) -> str:
@@ -54,4 +57,6 @@ def rendered(turns: Sequence[Turn]) -> str:
 
 
 def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False).replace("</", "<\\/")
+    quoted = json.dumps(text, ensure_ascii=False).replace("</", "<\\/")
+    # JSON leaves these as they are, and a reader may take them for line breaks.
+    return _BREAKS.sub(lambda found: f"\\u{ord(found[0]):04x}", quoted)
