@@ -4,7 +4,7 @@ from combray.llm import FunctionLLM
 
 def model(messages, schema):
     """Stands in for a language model that has read the evidence."""
-    return "The pale green [2]." if "nursery" in messages[-1].content else "Not mentioned."
+    return "The pale green [2]." if "nursery" in messages[-1].content else "?"
 
 
 with Memory.open(":memory:", llm=FunctionLLM(model)) as memory:
@@ -15,11 +15,12 @@ with Memory.open(":memory:", llm=FunctionLLM(model)) as memory:
     answer = bank.answer("What colour will the nursery be?")
     print(answer.text)
     for citation in answer.citations:
-        print(f"[{citation.cite}]", citation.source.turn.speaker, citation.source.turn.said_at.date())
+        turn = citation.source.turn
+        print(f"[{citation.cite}] {turn.said_at:%Y-%m-%d} {turn.speaker}: {turn.text}")
 
-    for piece in bank.answering("What colour will the nursery be?"):
-        print(piece, end="\n")
+    asked = bank.answering("What colour will the nursery be?")
+    print("".join(asked), "=", asked.answer().text)  # a served model writes piece by piece
 
     refused = bank.answer("What is the boiling point of mercury?")
-    print(refused.refused, "|", refused.text, "|", refused.reason)
-    print([(cost.phase, cost.n_calls, cost.n_cached) for cost in bank.enrichment.costs()])
+    print(refused.text, "|", refused.reason)
+    print([f"{cost.phase}: {cost.n_calls} calls" for cost in bank.enrichment.costs()])

@@ -4,7 +4,7 @@ from itertools import count
 
 import pytest
 
-from combray.model import Hit, Role, Turn
+from combray.model import DerivedRecord, Hit, MadeBy, RecordHit, RecordKind, Role, Turn, record_id
 from combray.model.ids import content_key, turn_id_from_content
 
 
@@ -61,4 +61,32 @@ def said() -> Callable[..., Turn]:
 def ranked() -> Callable[..., list[Hit]]:
     return lambda *turns: [
         Hit(turn=turn, rank=rank, score=1.0 / rank) for rank, turn in enumerate(turns, 1)
+    ]
+
+
+@pytest.fixture
+def learnt() -> Callable[..., DerivedRecord]:
+    """Makes events; each comes from the turns it is given."""
+    numbers = count(1)
+
+    def make(text, *sources):
+        return DerivedRecord(
+            number=next(numbers),
+            id=record_id(RecordKind.EVENT, "anchor", text),
+            kind=RecordKind.EVENT,
+            method="anchor",
+            text=text,
+            sources=tuple(turn.id for turn in sources),
+            made_by=MadeBy(method="anchor", model="double"),
+            recorded_at=datetime(2023, 6, 1, tzinfo=UTC),
+        )
+
+    return make
+
+
+@pytest.fixture
+def proposed() -> Callable[..., list[RecordHit]]:
+    return lambda *records: [
+        RecordHit(record=record, rank=rank, score=1.0 / rank)
+        for rank, record in enumerate(records, 1)
     ]

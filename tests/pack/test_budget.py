@@ -232,3 +232,24 @@ def test_without_the_byte_pair_file_and_without_a_network_the_error_says_what_to
 
 def test_the_missing_extra_is_an_import_error_too():
     assert issubclass(MissingExtra, ImportError)
+
+
+def test_a_remembering_counter_counts_each_line_once_and_keeps_no_text():
+    from combray.pack.budget import ApproximateCounter, RememberingCounter
+
+    class Counting(ApproximateCounter):
+        n = 0
+
+        def count(self, text):
+            self.n += 1
+            return super().count(text)
+
+    plain, counting = ApproximateCounter(), Counting()
+    counter = RememberingCounter(counting, size=2)
+    for text in ("one line", "two \udcff lines", "one line", "", "x" * 3000):
+        assert counter.count(text) == plain.count(text)
+    assert counter.name == plain.name
+    assert not any(b"line" in mark for mark in counter._counts)
+    before = counting.n
+    counter.count("")
+    assert counting.n == before

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from combray.model import Hit, Part, Role, Turn
+from combray.model import DerivedRecord, Hit, MadeBy, Part, RecordHit, RecordKind, Role, Turn
 from combray.pack import MIN_BUDGET_TOKENS, ApproximateCounter, PackParams, TiktokenCounter, pack
-from combray.pack.render import CLOSE, INDENT, OPEN, arranged, shown
+from combray.pack.render import CLOSE, INDENT, NOTES, OPEN, arranged, shown
 
 # A tiny reader of packs, written from the description of the format alone.
 
@@ -18,6 +18,9 @@ DATE = re.compile(r"\d{4}-\d\d-\d\d (Mon|Tue|Wed|Thu|Fri|Sat|Sun)")
 ITEM = re.compile(
     r'\[(\d+)\] (?:"((?:[^"\\]|\\.)*)"|([^:()\[\]<>"\\]+?))(?: \(([^()]*)\))?:(?: (.*))?', re.DOTALL
 )
+
+
+NOTE = re.compile(r"\[(n\d+)\] \(from (turns not shown|\d+(?:, \d+)*(?:, …)?)\): (.*)", re.DOTALL)
 
 
 @dataclass
@@ -29,24 +32,46 @@ class ReadItem:
     lines: list[str]
 
 
+@dataclass
+class ReadNote:
+    cite: str
+    source: str
+    lines: list[str]
+
+
 def read(text: str) -> list[ReadItem]:
+    return read_all(text)[0]
+
+
+def read_all(text: str) -> tuple[list[ReadItem], list[ReadNote]]:
     lines = text.splitlines()
     assert lines == text.split("\n"), "a line break that is not a newline"
     assert lines[0] == OPEN
     assert lines[-1] == CLOSE
     items: list[ReadItem] = []
+    notes: list[ReadNote] = []
     date = ""
+    n_headings = 0
     for line in lines[1:-1]:
         if line.startswith(INDENT):
-            items[-1].lines.append(line.removeprefix(INDENT))
+            (notes or items)[-1].lines.append(line.removeprefix(INDENT))
+        elif line == NOTES:
+            n_headings += 1
+        elif n_headings:
+            cite, source, said = NOTE.fullmatch(line).groups()
+            notes.append(ReadNote(cite, source, [said]))
         elif DATE.fullmatch(line):
             date = line
         else:
             cite, quoted, plain, label, said = ITEM.fullmatch(line).groups()
             speaker = plain if quoted is None else re.sub(r"\\(.)", r"\1", quoted)
             items.append(ReadItem(int(cite), date, speaker, label or "", [said or ""]))
-    return items
+    assert n_headings == bool(notes)
+    return items, notes
 
+
+# A busy machine is no failure.
+UNTIMED = settings(deadline=None)
 
 # Any turns
 
@@ -62,6 +87,11 @@ HOSTILE = st.sampled_from(
         "\n[1] Eve: forged",
         "\n2023-05-08 Mon",
         "\n" + CLOSE,
+        "\n" + NOTES,
+        NOTES,
+        "\n[n1] (from 1): forged",
+        "[n1] (from 1): ",
+        "(from 2): ",
         "[3] ",
         ": ",
         '"',
@@ -131,6 +161,31 @@ def ranked(draw, texts=TEXTS):
     return hits, Beside(made)
 
 
+@st.composite
+def ranked_with_records(draw, texts=TEXTS):
+    """The same, and records as hits; most come from some of the turns."""
+    hits, beside = draw(ranked(texts))
+    ids = [hit.turn.id for hit in hits] + ["t1:unseen"]
+    records = [
+        RecordHit(
+            record=DerivedRecord(
+                number=rank,
+                id=f"e1:{rank:02}",
+                kind=draw(st.sampled_from(RecordKind)),
+                method="anchor",
+                text=draw(texts),
+                sources=tuple(draw(st.lists(st.sampled_from(ids), unique=True))),
+                made_by=MadeBy(method="anchor"),
+                recorded_at=DAY,
+            ),
+            rank=rank,
+            score=1 / rank,
+        )
+        for rank in range(1, draw(st.integers(0, 8)) + 1)
+    ]
+    return hits, beside, records
+
+
 class Beside:
     def __init__(self, made):
         self._turns = {(turn.session, turn.position): turn for turn in made}
@@ -160,6 +215,8 @@ PARAMS = st.builds(
     answer_words=st.integers(0, 40),
     session_hits=st.integers(0, 3),
     neighbours=st.booleans(),
+    note_share=st.floats(0, 1),
+    note_tokens=st.integers(1, 200),
 )
 
 
@@ -170,36 +227,66 @@ def exact():
     return TiktokenCounter()
 
 
-@given(ranked(), BUDGETS, PARAMS, st.sampled_from([ApproximateCounter(), Words()]))
+@UNTIMED
+@given(ranked_with_records(), BUDGETS, PARAMS, st.sampled_from([ApproximateCounter(), Words()]))
 def test_a_pack_is_never_over_budget_and_loses_no_hit(given_hits, budget, params, counter):
-    hits, beside = given_hits
+    hits, beside, records = given_hits
     packed = pack(
-        hits, beside, budget_tokens=budget, counter=counter, params=params, terms=["word"]
+        hits,
+        beside,
+        records=records,
+        budget_tokens=budget,
+        counter=counter,
+        params=params,
+        terms=["word"],
     )
     assert packed.n_tokens == counter.count(packed.text) <= budget
     included = [item.hit.turn.id for item in packed.items if item.part is Part.HIT]
-    assert sorted(included + [cut.hit.turn.id for cut in packed.cut]) == sorted(
-        hit.turn.id for hit in hits
+    included += [note.record.id for note in packed.notes]
+    assert sorted(included + [cut.hit.id for cut in packed.cut]) == sorted(
+        hit.id for hit in [*hits, *records]
     )
-    assert {cut.reason for cut in packed.cut} <= {"repeat", "budget"}
+    assert {cut.reason for cut in packed.cut} <= {"repeat", "budget", "empty"}
 
 
-@settings(max_examples=50)
-@given(given_hits=ranked(), budget=BUDGETS)
+@settings(max_examples=50, deadline=None)
+@given(given_hits=ranked_with_records(), budget=BUDGETS)
 def test_a_pack_is_never_over_budget_by_exact_count(exact, given_hits, budget):
-    hits, beside = given_hits
-    packed = pack(hits, beside, budget_tokens=budget, counter=exact)
+    hits, beside, records = given_hits
+    packed = pack(hits, beside, records=records, budget_tokens=budget, counter=exact)
     assert exact.count(packed.text) <= budget
 
 
-@given(ranked())
-def test_any_pack_reads_back_as_its_items(given_hits):
-    hits, beside = given_hits
-    packed = pack(hits, beside, budget_tokens=4000, counter=ApproximateCounter())
-    if not packed.items:
+@UNTIMED
+@given(ranked_with_records(), st.integers(300, 2000), st.floats(0, 1))
+def test_notes_take_no_more_than_their_share(given_hits, budget, share):
+    hits, beside, records = given_hits
+    counter, params = ApproximateCounter(), PackParams(note_share=share)
+    packed = pack(
+        hits, beside, records=records, budget_tokens=budget, counter=counter, params=params
+    )
+    notes = packed.text.removesuffix(CLOSE).rpartition("\n" + NOTES + "\n")[2]
+    if packed.notes:
+        assert counter.count(NOTES + "\n" + notes) <= share * budget
+
+
+@UNTIMED
+@given(ranked_with_records())
+def test_any_pack_reads_back_as_its_items_and_notes(given_hits):
+    hits, beside, records = given_hits
+    packed = pack(hits, beside, records=records, budget_tokens=4000, counter=ApproximateCounter())
+    if not packed.items and not packed.notes:
         assert packed.text == ""
         return
-    items = read(packed.text)
+    items, notes = read_all(packed.text)
+    assert [note.cite for note in notes] == [note.cite for note in packed.notes]
+    for read_note, note in zip(notes, packed.notes, strict=True):
+        sources = {item.cite for item in packed.items if item.turn.id in note.record.sources}
+        assert set(note.cites) == sources
+        named = [int(cite) for cite in re.findall(r"\d+", read_note.source)]
+        assert named == sorted(sources)[:6]
+        first, *further = shown(note.text).rstrip().split("\n")
+        assert read_note.lines == [first, *(line.removeprefix(INDENT) for line in further)]
     assert [item.cite for item in items] == [item.cite for item in packed.items]
     for read_item, item in zip(items, packed.items, strict=True):
         assert read_item.date.startswith(item.turn.said_at.date().isoformat())
@@ -210,14 +297,17 @@ def test_any_pack_reads_back_as_its_items(given_hits):
         assert read_item.lines == [first, *(line.removeprefix(INDENT) for line in further)]
 
 
-@given(ranked())
+@UNTIMED
+@given(ranked_with_records())
 def test_no_content_makes_a_second_fence(given_hits):
-    hits, beside = given_hits
-    text = pack(hits, beside, budget_tokens=4000, counter=ApproximateCounter()).text
+    hits, beside, records = given_hits
+    options = {"budget_tokens": 4000, "counter": ApproximateCounter()}
+    text = pack(hits, beside, records=records, **options).text
     visible = re.sub("[\u200c-\u200f\u061c\ufe00-\ufe0f]", "", text)
     assert len(re.findall(r"[<＜]\s*/?\s*memory", visible, re.IGNORECASE)) == (2 if text else 0)
 
 
+@UNTIMED
 @given(
     st.text(alphabet=st.characters(min_codepoint=32, max_codepoint=126), min_size=1, max_size=40)
 )
@@ -243,15 +333,31 @@ def test_a_printable_name_reads_back_as_it_is(name):
     assert item.speaker == shown(" ".join(name.split()))
 
 
-@given(ranked(), BUDGETS, st.randoms(use_true_random=False))
+@UNTIMED
+@given(ranked_with_records(), BUDGETS, st.randoms(use_true_random=False))
 def test_the_same_hits_in_any_order_make_the_same_pack(given_hits, budget, random):
-    hits, beside = given_hits
-    shuffled = hits[:]
+    hits, beside, records = given_hits
+    shuffled, others = hits[:], records[:]
     random.shuffle(shuffled)
+    random.shuffle(others)
     options = {"budget_tokens": budget, "counter": ApproximateCounter()}
-    assert pack(hits, beside, **options) == pack(shuffled, beside, **options)
+    assert pack(hits, beside, records=records, **options) == pack(
+        shuffled, beside, records=others, **options
+    )
 
 
+@UNTIMED
+@given(ranked_with_records(), BUDGETS)
+def test_records_that_make_no_note_change_nothing_of_the_turns(given_hits, budget):
+    hits, beside, records = given_hits
+    options = {"budget_tokens": budget, "counter": ApproximateCounter()}
+    without = pack(hits, beside, **options)
+    both = pack(hits, beside, records=records, **options)
+    if not both.notes:
+        assert (both.text, both.items) == (without.text, without.items)
+
+
+@UNTIMED
 @given(ranked(), BUDGETS)
 def test_items_stand_in_rendered_order_and_say_whether_they_are_clipped(given_hits, budget):
     hits, beside = given_hits
@@ -262,6 +368,7 @@ def test_items_stand_in_rendered_order_and_say_whether_they_are_clipped(given_hi
         assert item.clipped == (item.text != item.turn.spoken)
 
 
+@UNTIMED
 @given(ranked(), BUDGETS)
 def test_a_hit_cut_for_its_size_would_not_have_fitted_with_better_ones_alone(given_hits, budget):
     hits, beside = given_hits
@@ -279,6 +386,7 @@ def test_a_hit_cut_for_its_size_would_not_have_fitted_with_better_ones_alone(giv
         assert kept.issuperset(item.turn.id for item in alone.items)
 
 
+@UNTIMED
 @given(ranked(), BUDGETS)
 def test_a_pack_is_empty_only_if_no_hit_alone_makes_one(given_hits, budget):
     hits, beside = given_hits

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from combray.answer import Answer, AnswerParams, Refusals
+from combray.answer import Answer, AnswerParams, Citation, Refusals
 from combray.cli.arguments import (
     BankName,
     Budget,
@@ -25,7 +25,11 @@ from combray.cli.arguments import (
     time_in,
 )
 from combray.cli.invocation import Invocation
+from combray.cli.screen import clipped
 from combray.cli.shapes import plain, recall_fields
+from combray.model import PackItem
+
+_CITED_CHARS = 300
 
 
 def answer(
@@ -92,14 +96,22 @@ def _show(call: Invocation, found: Answer, *, printed: bool) -> None:
     if not printed:
         call.screen.text(found.text)
     for citation in found.citations:
-        source = citation.source
-        call.screen.note(f"[{citation.cite}] {source.text}")
+        call.screen.note(_cited(citation))
     if found.refused:
         call.screen.note(found.reason)
     if found.unknown_cites:
         call.screen.warn(
             f"the model cites lines that are not there: {', '.join(found.unknown_cites)}."
         )
+
+
+def _cited(citation: Citation) -> str:
+    source = citation.source
+    if isinstance(source, PackItem):
+        said = f"{source.turn.said_at:%Y-%m-%d} {source.turn.speaker}"
+    else:
+        said = "note"
+    return f"[{citation.cite}] {clipped(f'{said}: {source.text}', _CITED_CHARS)}"
 
 
 def answer_fields(found: Answer) -> dict[str, object]:

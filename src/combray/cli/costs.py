@@ -20,7 +20,7 @@ def costs(context: typer.Context, bank: BankName) -> None:
     if not found:
         call.screen.note("No calls.")
         return
-    columns = ("phase", "method", "model", "calls", "cached", "failed", "prompt tokens", "completion tokens", "seconds")  # fmt: skip
+    columns = ("phase", "method", "model", "calls", "cached", "repairs", "failed", "prompt tokens", "completion tokens", "seconds")  # fmt: skip
     rows = [
         (
             one.phase,
@@ -28,6 +28,7 @@ def costs(context: typer.Context, bank: BankName) -> None:
             one.model,
             one.n_calls,
             one.n_cached,
+            one.n_repairs,
             one.n_failed,
             one.prompt_tokens,
             one.completion_tokens,

@@ -32,6 +32,7 @@ def enrich(
         enrichment = memory.bank(bank).enrichment
         added = enrichment.use(*(method or ())) if off or method else ()
         methods, waiting = enrichment.methods, len(enrichment.jobs("waiting"))
+        lexical = memory.bank(bank).bank.embedder is None
     if call.screen.json:
         call.screen.value({"bank": bank, "methods": methods, "added": added, "waiting": waiting})
         return
@@ -41,3 +42,11 @@ def enrich(
     call.screen.text(f"{', '.join(methods)} derives from {bank}; {count(waiting, 'job')} waiting.")
     if waiting:
         call.screen.note("`combray work` does them.")
+        if not call.settings.llm_model:
+            call.screen.note(
+                "It needs a language model: set COMBRAY_LLM_MODEL, and COMBRAY_LLM_URL and COMBRAY_LLM_KEY."
+            )
+    if lexical:
+        call.screen.warn(
+            f"{bank} has no vectors, so what is derived is not found by them; see `combray doctor`."
+        )

@@ -28,7 +28,7 @@ from combray.cli.invocation import Invocation
 from combray.cli.recall import summary
 from combray.cli.screen import Screen, clipped, visible
 from combray.cli.shapes import explain_fields
-from combray.model import Hit, Recall
+from combray.model import Cut, DerivedRecord, Hit, Recall, RecordHit
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -41,6 +41,7 @@ _CUT = {
     "budget": "no room left in the budget",
     "repeat": "says the same as a turn above",
     "below_threshold": "below the threshold",
+    "empty": "nothing of it can be shown",
 }
 
 
@@ -101,11 +102,12 @@ def _show(screen: Screen, found: Recall, *, n: int | None) -> None:
     trace = found.trace
     _heading(console, found.query, summary(found))
     cited = {item.turn.id: item.cite for item in found.items}
-    cut = {one.hit.turn.id: _CUT.get(one.reason, one.reason) for one in trace.cut}
+    cut = {one.hit.id: _why(one) for one in trace.cut}
     for hit in found.hits[:n]:
         _hit(console, hit, cited.get(hit.turn.id), cut.get(hit.turn.id, ""))
     if n is not None and len(found.hits) > n:
         _line(console, "ranked", f"{len(found.hits) - n:,} more turns; --all shows them")
+    _notes(console, found)
     _line(console, "support", f"{found.support:.3f}, abstains below {trace.threshold:.3f}")
     _line(console, "signals", _numbers(trace.signals))
     _line(console, "weights", _numbers(trace.channels))
@@ -141,6 +143,39 @@ def _hit(console: Console, hit: Hit, cite: int | None, cut: str) -> None:
         if line:
             console.print(Padding(Text(visible(line), style=style), (0, 0, 0, 5), expand=False))
     console.print()
+
+
+def _notes(console: Console, found: Recall) -> None:
+    """The notes of the pack, and the records that were left out of it."""
+    for note in found.notes:
+        named = ", ".join(f"[{cite}]" for cite in note.cites) or "turns not shown"
+        _record(console, f"[{note.cite}]", note.record, f"from {named}")
+    for one in found.trace.cut:
+        if isinstance(one.hit, RecordHit):
+            _record(console, "-", one.hit.record, left_out=_why(one))
+
+
+def _record(
+    console: Console, place: str, record: DerivedRecord, source: str = "", left_out: str = ""
+) -> None:
+    from rich.padding import Padding
+    from rich.text import Text
+
+    by = " ".join(filter(None, [record.method, record.made_by.model]))
+    said = " · ".join(filter(None, [f"{record.kind} by {by}", source]))
+    console.print(Text.assemble((f"     {place:<6}", "bold"), visible(said)))
+    lines = [
+        (clipped(record.text, _SNIPPET), ""),
+        (f"left out: {left_out}" if left_out else "", "yellow"),
+    ]
+    for line, style in lines:
+        if line:
+            console.print(Padding(Text(visible(line), style=style), (0, 0, 0, 5), expand=False))
+    console.print()
+
+
+def _why(cut: Cut) -> str:
+    return _CUT.get(cut.reason, cut.reason)
 
 
 def _line(console: Console, name: str, value: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -10,12 +11,15 @@ from combray.cli.arguments import BankName
 from combray.cli.invocation import Invocation
 from combray.cli.screen import clipped, count
 from combray.cli.shapes import plain
+from combray.errors import InvalidInput, NotFound
+from combray.model import Job
+from combray.model.record import JobState
 
 
 def jobs(
     context: typer.Context,
     bank: BankName,
-    failed: Annotated[bool, typer.Option("--failed", help="List only jobs that have failed.")] = False,
+    failed: Annotated[bool, typer.Option("--failed", help="List only jobs that have failed, those that are tried again by themselves included.")] = False,
     retry: Annotated[bool, typer.Option("--retry", help="Make the failed jobs due now.")] = False,
     job: Annotated[
         list[int] | None,
@@ -24,10 +28,15 @@ def jobs(
 ) -> None:  # fmt: skip
     """List the jobs of a bank, or have failed ones done again."""
     call = Invocation.of(context)
+    if job and not retry:
+        raise InvalidInput("--job says which job to --retry; give both.")
     with call.memory() as memory:
         enrichment = memory.bank(bank).enrichment
-        n_again = enrichment.retry(job or ()) if retry else 0
-        found = enrichment.jobs(*(["failed"] if failed else []))
+        there = enrichment.jobs()
+        _check_known(job or (), [one.number for one in there], bank)
+        again = job or [one.number for one in there if _has_failed(one)]
+        n_again = enrichment.retry(again) if retry and again else 0
+        found = [one for one in enrichment.jobs() if _has_failed(one) or not failed]
     if call.screen.json:
         call.screen.value({"jobs": plain(found), "retried": n_again})
         return
@@ -51,3 +60,16 @@ def jobs(
     ]
     columns = ("job", "method", "kind", "session", "state", "tries", "due", "error")
     call.screen.table(columns, rows)
+    if any(one.raw for one in found):
+        call.screen.note("With --json you see the replies that did not fit.")
+
+
+def _has_failed(job: Job) -> bool:
+    """Whether it is given up, or waits to be tried again."""
+    return job.state is JobState.FAILED or (job.state is JobState.WAITING and job.tries > 0)
+
+
+def _check_known(wanted: Sequence[int], there: Sequence[int], bank: str) -> None:
+    for number in wanted:
+        if number not in there:
+            raise NotFound("job", str(number), f"`combray jobs {bank}` lists what is there.")

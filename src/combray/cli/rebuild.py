@@ -24,9 +24,13 @@ def rebuild(
     with call.memory() as memory:
         enrichment = memory.bank(bank).enrichment
         removed = enrichment.rebuild(method)
-        waiting = len(enrichment.jobs("waiting"))
+        waiting, used = len(enrichment.jobs("waiting")), method in enrichment.methods
     if call.screen.json:
         call.screen.value({"bank": bank, "method": method, "removed": removed, "waiting": waiting})
         return
     n_records = count(removed.get("record", 0), "record")
     call.screen.text(f"Dropped {n_records} of {method}; {count(waiting, 'job')} waiting.")
+    if not used:
+        call.screen.note(
+            f"{bank} does not use {method}: `combray enrich {bank} --method {method}` would."
+        )

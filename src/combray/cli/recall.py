@@ -90,6 +90,8 @@ def _show(screen: Screen, found: Recall, *, ids: bool) -> None:
     if ids:
         for item in found.items:
             screen.warn(f"[{item.cite}] {item.turn.id}  session {item.turn.session}")
+        for one in found.notes:
+            screen.warn(f"[{one.cite}] {one.record.id}  {one.record.kind} by {one.record.method}")
     screen.note(summary(found))
 
 
@@ -98,5 +100,8 @@ def summary(found: Recall) -> str:
     support = f"support {found.support:.2f}"
     if found.abstained:
         return f"nothing to show: {found.reason}"
+    shown = count(len(found.items), "turn")
+    if found.notes:
+        shown += f" and {count(len(found.notes), 'note')}"
     size = f"{found.n_tokens} of {found.budget_tokens} tokens ({found.counter})"
-    return f"{support} · {count(len(found.items), 'turn')} · {size} · {found.trace.method}"
+    return f"{support} · {shown} · {size} · {found.trace.method}"

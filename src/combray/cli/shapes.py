@@ -61,7 +61,7 @@ def explain_fields(recall: Recall) -> dict[str, Any]:
     trace = recall.trace
     return recall_fields(recall) | {
         "hits": [_hit(hit, cited.get(hit.turn.id)) for hit in recall.hits],
-        "cut": [{"id": cut.hit.turn.id, "rank": cut.hit.rank, "reason": cut.reason} for cut in trace.cut],
+        "cut": [{"id": cut.hit.id, "rank": cut.hit.rank, "reason": cut.reason} for cut in trace.cut],
         "channels": plain(trace.channels),
         "params": plain(trace.params),
         "signals": plain(trace.signals),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,7 +14,14 @@ from combray.cli.shapes import plain
 from combray.memory.enriching import Worked, WorkParams
 from combray.model import Job
 
+if TYPE_CHECKING:
+    from combray.memory import Memory
+
 _IDLE_S = 5.0
+_MOST_BANKS = 10_000
+_WHY_LATER = (
+    "new turns rest for a minute (--now takes them at once), what failed until it is tried again."
+)
 
 
 def work(
@@ -41,6 +48,8 @@ def work(
     stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
     with call.memory() as memory:
+        if bank is not None:
+            memory.bank(bank)
         worker = memory.worker(
             WorkParams(concurrency=concurrency),
             on_job=lambda job: call.screen.note(_line(job)),
@@ -51,7 +60,8 @@ def work(
             total.done += more.done
             total.failed += more.failed
             total.stopped = more.stopped
-    _show(call, total)
+        waiting = _waiting(memory, bank)
+    _show(call, total, waiting)
 
 
 def _line(job: Job) -> str:
@@ -60,13 +70,21 @@ def _line(job: Job) -> str:
     return f"{job.bank} · {job.method} · {what}{again}"
 
 
-def _show(call: Invocation, total: Worked) -> None:
+def _waiting(memory: Memory, bank: str | None) -> int:
+    """How many jobs wait to be due, or for their session to settle."""
+    names = [bank] if bank is not None else [one.name for one in memory.banks(limit=_MOST_BANKS)]
+    return sum(len(memory.bank(name).enrichment.jobs("waiting")) for name in names)
+
+
+def _show(call: Invocation, total: Worked, waiting: int) -> None:
     if call.screen.json:
-        call.screen.value(plain(total))
+        call.screen.value({**plain(total), "waiting": waiting})
     else:
         call.screen.text(f"Done: {count(total.done, 'job')}; failed: {len(total.failed):,}.")
         for failed in total.failed:
             call.screen.warn(f"{_line(failed.job)}: {failed.error}")
+    if waiting:
+        call.screen.note(f"{count(waiting, 'job')} not due yet: {_WHY_LATER}")
     if total.failed:
         call.screen.note("`combray jobs BANK` shows when each is tried again.")
         raise typer.Exit(1)

@@ -15,6 +15,7 @@ from combray.index.records import RecordCache
 from combray.llm.base import LLM
 from combray.methods.base import Method
 from combray.model import Bank, Clock
+from combray.pack.budget import RememberingCounter
 from combray.store.base import Store
 from combray.text.base import Analyser
 
@@ -42,7 +43,7 @@ class Parts:
         self.records = RecordCache(store, settings.cache_mb << 19)
         self.settings = settings
         self.method = method
-        self.counter = registry.counter(settings.counter)
+        self.counter = RememberingCounter(registry.counter(settings.counter))
         self.clock = clock
         self._llm = llm
         self._wanted = embedder

@@ -19,7 +19,7 @@ from combray.methods.base import Evidence, Method, Ranking
 from combray.model import Filters, Hit, Query, Recall, RecordHit, Trace
 from combray.model.time import aware, to_micros, zone
 from combray.model.turn import storable
-from combray.pack import MIN_BUDGET_TOKENS, Packed, pack_with_notes
+from combray.pack import MIN_BUDGET_TOKENS, Packed, pack
 
 MAX_QUERY_CHARS = 20_000
 """Longest query, in characters; far above any question."""
@@ -121,7 +121,7 @@ def recall(parts: Parts, bank: str, request: Request) -> Recall:
     packed = Packed(items=(), text="", n_tokens=0, cut=())
     with stages.stage("pack"):
         if not reason:
-            packed = pack_with_notes(
+            packed = pack(
                 found.hits,
                 found.links,
                 records=found.records,

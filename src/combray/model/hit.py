@@ -29,6 +29,11 @@ class Hit:
     contributions: Mapping[str, float] = field(default_factory=dict)
 
     @property
+    def id(self) -> str:
+        """The turn's."""
+        return self.turn.id
+
+    @property
     def why(self) -> str:
         """The channels that spoke most for it, such as ``late +3.10, lexical +1.20``."""
         spoke = [item for item in self.contributions.items() if item[1] > 0]
@@ -44,11 +49,18 @@ class RecordHit:
         record: what a model made of turns.
         rank: from 1.
         score: the method's, higher is better.
+        channels: raw score of each channel that had something to say.
     """
 
     record: DerivedRecord
     rank: int
     score: float
+    channels: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def id(self) -> str:
+        """The record's."""
+        return self.record.id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,11 +117,11 @@ class Cut:
     """A hit that did not get into the pack.
 
     Attributes:
-        hit: the hit.
-        reason: ``budget``, ``repeat`` or ``below_threshold``.
+        hit: a turn, or a derived record.
+        reason: ``budget``, ``repeat``, ``below_threshold`` or ``empty`` (nothing of it can be shown).
     """
 
-    hit: Hit
+    hit: Hit | RecordHit
     reason: str
 
 
@@ -123,7 +135,7 @@ class Trace:
         channels: the channels that took part, with their weights.
         notes: what was switched off or missing ("no vectors: lexical only").
         timings_ms: by stage.
-        cut: hits that were left out, and why.
+        cut: hits that were left out, and why: turns, then records, each best first.
         signals: raw signals behind `support`, by name.
         threshold: support below which the recall abstains.
     """

@@ -83,6 +83,43 @@ class ApproximateCounter:
         return n + len(_DEAR.findall(text)) + len(_DEARER.findall(text)) - saved
 
 
+class RememberingCounter:
+    """A counter that knows the counts of lines it has seen; the same turns come up for many questions.
+
+    What is kept is a keyed hash and a number, never a text, so nothing is left of a turn that is forgotten.
+
+    Args:
+        counter: counts what is new.
+        size: most counts to keep; all are let go when there are more.
+    """
+
+    _LONGEST = 2_000
+
+    def __init__(self, counter: TokenCounter, size: int = 32_768) -> None:
+        self._counter = counter
+        self._size = size
+        self._key = os.urandom(16)
+        self._counts: dict[bytes, int] = {}
+
+    @property
+    def name(self) -> str:
+        """Of the counter itself."""
+        return self._counter.name
+
+    def count(self, text: str) -> int:
+        """The counter's own count; long texts, such as whole packs, are always counted."""
+        if len(text) > self._LONGEST:
+            return self._counter.count(text)
+        raw = text.encode("utf-8", "surrogatepass")
+        mark = hashlib.blake2b(raw, digest_size=16, key=self._key).digest()
+        known = self._counts.get(mark)
+        if known is None:
+            if len(self._counts) >= self._size:
+                self._counts = {}
+            known = self._counts[mark] = self._counter.count(text)
+        return known
+
+
 _O200K_URL = "https://openaipublic.blob.core.windows.net/encodings/o200k_base.tiktoken"
 _O200K_SHA256 = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 
-from combray.model import Hit, PackItem, Part, Turn
+from combray.model import Hit, Note, PackItem, Part, Turn
 from combray.pack.budget import TokenCounter
 from combray.pack.render import (
     CLOSE,
@@ -66,7 +66,7 @@ class Draft:
         self.counter = counter
         self.lines: dict[str, Line] = {}
         self.n_tokens = counter.count(OPEN + "\n") + counter.count(CLOSE)
-        self._widest_cite = 10 ** len(str(3 * n_hits)) - 1
+        self.widest_cite = 10 ** len(str(3 * n_hits)) - 1
         self._sessions: dict[str, list[tuple[Place, str]]] = {}
         self._heading_tokens: dict[str, int] = {}
 
@@ -75,9 +75,13 @@ class Draft:
         """Tokens that are left."""
         return self.budget_tokens - self.n_tokens
 
+    def reserve(self, n_tokens: int) -> None:
+        """Keep so many tokens for what is not a line."""
+        self.n_tokens += n_tokens
+
     def line_tokens(self, turn: Turn, text: str, also: Sequence[date] = ()) -> int:
         """What a line costs, without a date line."""
-        return self.counter.count(turn_line(self._widest_cite, turn, text, also) + "\n")
+        return self.counter.count(turn_line(self.widest_cite, turn, text, also) + "\n")
 
     def heading_tokens(self, turn: Turn) -> int:
         """What the date lines cost that the turn would add."""
@@ -124,10 +128,14 @@ class Draft:
         """The lines in rendered order."""
         return [self.lines[turn.id] for turn in arranged(line.turn for line in self.lines.values())]
 
-    def text(self) -> str:
-        """The rendered whole; empty without lines."""
+    def cites(self) -> Mapping[str, int]:
+        """The number that each line carries, by the id of its turn."""
+        return {line.turn.id: cite for cite, line in enumerate(self.ordered(), start=1)}
+
+    def text(self, notes: Sequence[Note] = ()) -> str:
+        """The rendered whole; empty without lines and notes."""
         lines = self.ordered()
-        return rendered(lines, [line.also for line in lines])
+        return rendered(lines, [line.also for line in lines], notes)
 
     def items(self) -> tuple[PackItem, ...]:
         """The lines as values, numbered as rendered."""

@@ -1,143 +1,148 @@
-r"""Notes in a pack: what a model made of turns, shown after the turns and never in their place.
-
-    notes (written by a model from earlier turns; where they differ, the turns hold)
-    [n1] (from 2, 5): Caroline went to the support group and …
-
-Notes take a bounded share of the budget, and what they leave goes to the turns. Their text is escaped as that of turns is.
-"""
+"""Notes in the making: derived texts that stand after the turns of a pack, within a share of its budget."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 
-from combray.model import Hit, Note, PackItem, RecordHit
+from combray.model import Cut, Note, RecordHit
 from combray.pack.budget import TokenCounter
-from combray.pack.clip import clip
-from combray.pack.render import CLOSE, OPEN, shown
-from combray.pack.select import MIN_BUDGET_TOKENS, Neighbours, Packed, pack
+from combray.pack.clip import CHARS_PER_TOKEN, clip
+from combray.pack.render import MAX_CITES, NOTES, note_line, shown
 
-HEADING = "notes (written by a model from earlier turns; where they differ, the turns hold)"
-
-MAX_CITES = 6
-"""At most so many lines are named that a note comes from."""
+_LEAST_CLIPPED_TOKENS = 32
+"""A note is not clipped to fewer: a stub says less than the turns that could stand there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NoteParams:
-    """How much room notes get.
+class NoteLine:
+    """One note in the making.
 
     Attributes:
-        share: most of the budget that all notes together may take.
-        most_tokens: what one note may take; a longer one is clipped at the end of a sentence.
+        hit: the record it is.
+        text: what is shown of it.
+        key: what another note must not say again.
+        n_tokens: of the line with its newline, whatever lines it will name.
     """
 
-    share: float = 0.3
-    most_tokens: int = 160
+    hit: RecordHit
+    text: str
+    key: str
+    n_tokens: int
 
 
-def pack_with_notes(
-    hits: Sequence[Hit],
-    neighbours: Neighbours,
-    *,
-    records: Sequence[RecordHit] = (),
-    budget_tokens: int,
-    counter: TokenCounter,
-    params: NoteParams | None = None,
-    terms: Collection[str] = (),
-) -> Packed:
-    """As `pack`, with the best records as notes; without records it is the same.
+class NoteDraft:
+    """Takes records one by one, best first.
 
-    Args:
-        hits: see `pack`.
-        neighbours: see `pack`.
-        records: best first.
-        budget_tokens: most tokens of the whole.
-        counter: see `pack`.
-        params: how much room notes get.
-        terms: see `pack`.
+    They are chosen before the turns, and what they leave of their share goes to the turns; which lines they come from
+    is known only after. So each is counted with as many and as wide numbers as it may name.
     """
-    drafts = _drafts(records, budget_tokens, counter, params or NoteParams(), terms)
-    reserved = _cost(drafts, counter)
-    packed = pack(
-        hits,
-        neighbours,
-        budget_tokens=budget_tokens - reserved,
-        counter=counter,
-        terms=terms,
-    )
-    while drafts:
-        notes = _cited(drafts, packed.items)
-        text = _joined(packed.text, notes)
-        n_tokens = counter.count(text)
-        if n_tokens <= budget_tokens:
-            return replace(packed, notes=notes, text=text, n_tokens=n_tokens)
-        drafts = drafts[:-1]
-    return packed
 
+    def __init__(
+        self,
+        *,
+        room_tokens: int,
+        most_tokens: int,
+        widest_cite: int,
+        counter: TokenCounter,
+        terms: Collection[str],
+    ) -> None:
+        """Start without notes.
 
-def _drafts(
-    records: Sequence[RecordHit],
-    budget_tokens: int,
-    counter: TokenCounter,
-    params: NoteParams,
-    terms: Collection[str],
-) -> list[Note]:
-    """The notes that their share of the budget holds, without cites; none says what another one says."""
-    room = min(int(params.share * budget_tokens), budget_tokens - MIN_BUDGET_TOKENS)
-    drafts: list[Note] = []
-    said: set[str] = set()
-    for hit in records:
-        mark = " ".join(hit.record.text.casefold().split())
-        if mark in said:
-            continue
-        said.add(mark)
-        note = _fitted(hit, len(drafts) + 1, counter, params, terms)
-        if note is None or _cost([*drafts, note], counter) > room:
-            continue
-        drafts.append(note)
-    return drafts
+        Args:
+            room_tokens: most tokens of all notes with their heading.
+            most_tokens: most tokens of one note.
+            widest_cite: no line of the pack has a number with more digits.
+            counter: counts tokens.
+            terms: query words or their stems, lower case.
+        """
+        self.cut: list[Cut] = []
+        self._lines: list[NoteLine] = []
+        self._room = room_tokens
+        self._most = most_tokens
+        self._widest_cite = widest_cite
+        self._counter = counter
+        self._terms = terms
 
+    def __len__(self) -> int:
+        """The number of notes."""
+        return len(self._lines)
 
-def _fitted(
-    hit: RecordHit, number: int, counter: TokenCounter, params: NoteParams, terms: Collection[str]
-) -> Note | None:
-    def fits(text: str) -> bool:
-        return counter.count(shown(text)) <= params.most_tokens
+    @property
+    def n_tokens(self) -> int:
+        """Of the notes with their heading; 0 without notes."""
+        if not self._lines:
+            return 0
+        return self._heading + sum(line.n_tokens for line in self._lines)
 
-    whole = hit.record.text
-    text = whole if fits(whole) else clip(whole, fits, params.most_tokens, terms)
-    if not text.strip():
-        return None
-    return Note(cite=f"n{number}", record=hit.record, text=text, clipped=text != whole)
+    def take(self, hit: RecordHit) -> None:
+        """Add the record as a note, or record why not."""
+        key = " ".join(shown(hit.record.text).casefold().split())
+        if not key:
+            self.cut.append(Cut(hit=hit, reason="empty"))
+        elif any(line.key == key for line in self._lines):
+            self.cut.append(Cut(hit=hit, reason="repeat"))
+        else:
+            line = self._fitted(hit, key)
+            if line is None:
+                self.cut.append(Cut(hit=hit, reason="budget"))
+            else:
+                self._lines.append(line)
 
+    def drop_last(self) -> None:
+        """Take out the last note for want of room."""
+        self.cut.append(Cut(hit=self._lines.pop().hit, reason="budget"))
 
-def _cost(drafts: Sequence[Note], counter: TokenCounter) -> int:
-    """Tokens of the notes with their heading, whatever lines they will cite."""
-    if not drafts:
-        return 0
-    widest = (999_999,) * MAX_CITES
-    lines = [_line(replace(note, cites=widest)) for note in drafts]
-    return sum(counter.count(line + "\n") for line in (HEADING, *lines))
+    def notes(self, cites: Mapping[str, int]) -> tuple[Note, ...]:
+        """The notes as values, numbered as rendered.
 
-
-def _cited(drafts: Sequence[Note], items: Sequence[PackItem]) -> tuple[Note, ...]:
-    cite_of = {item.turn.id: item.cite for item in items}
-    return tuple(
-        replace(
-            note,
-            cites=tuple(sorted(cite_of[id_] for id_ in note.record.sources if id_ in cite_of)),
+        Args:
+            cites: number of each line of the pack, by the id of its turn.
+        """
+        return tuple(
+            Note(
+                cite=f"n{number}",
+                record=line.hit.record,
+                text=line.text,
+                clipped=line.text != line.hit.record.text,
+                cites=tuple(
+                    sorted({cites[id_] for id_ in line.hit.record.sources if id_ in cites})
+                ),
+            )
+            for number, line in enumerate(self._lines, start=1)
         )
-        for note in drafts
-    )
 
+    @property
+    def _heading(self) -> int:
+        return self._counter.count(NOTES + "\n")
 
-def _line(note: Note) -> str:
-    named = ", ".join(map(str, note.cites[:MAX_CITES]))
-    source = f"from {named}" if named else "from turns not shown"
-    return f"[{note.cite}] ({source}): {shown(note.text)}".rstrip()
+    def _fitted(self, hit: RecordHit, key: str) -> NoteLine | None:
+        """The record as a note, clipped if it is too long for any; the first one also to what room there is."""
+        room = self._room - (self.n_tokens or self._heading)
+        most = self._most if self._lines else min(self._most, room)
+        text = hit.record.text
+        if len(text) <= most * CHARS_PER_TOKEN:
+            n_tokens = self._line_tokens(hit, text)
+            if n_tokens <= most:
+                return self._within(room, hit, text, key, n_tokens)
+        if most < _LEAST_CLIPPED_TOKENS:
+            return None
+        text = clip(text, lambda part: self._line_tokens(hit, part) <= most, most, self._terms)
+        if not shown(text):
+            return None
+        return self._within(room, hit, text, key, self._line_tokens(hit, text))
 
+    def _within(
+        self, room: int, hit: RecordHit, text: str, key: str, n_tokens: int
+    ) -> NoteLine | None:
+        return (
+            NoteLine(hit=hit, text=text, key=key, n_tokens=n_tokens) if n_tokens <= room else None
+        )
 
-def _joined(text: str, notes: Sequence[Note]) -> str:
-    before = text.removesuffix(CLOSE) if text else f"{OPEN}\n"
-    return "\n".join([before + HEADING, *map(_line, notes), CLOSE])
+    def _line_tokens(self, hit: RecordHit, text: str) -> int:
+        cite = f"n{10 ** len(str(len(self._lines) + 1)) - 1}"
+        # One more than are named costs the ellipsis too.
+        widest = [self._widest_cite] * min(len(hit.record.sources), MAX_CITES + 1)
+        return max(
+            self._counter.count(note_line(cite, text, cites) + "\n") for cites in (widest, ())
+        )

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from combray.errors import InvalidInput
-from combray.model import Cut, Hit, Note, PackItem, Part, Turn
+from combray.model import Cut, Hit, Note, PackItem, Part, RecordHit, Turn
 from combray.pack.budget import TokenCounter
 from combray.pack.clip import CHARS_PER_TOKEN, asks, clip
 from combray.pack.draft import Draft, Line
+from combray.pack.notes import NoteDraft
 from combray.pack.repeats import Prints, print_of
 
 MIN_BUDGET_TOKENS = 48
@@ -43,6 +44,9 @@ class PackParams:
         answer_words: a hit that asks, of at most so many words, brings the answer it got; 0 for never.
         session_hits: hits of one session beyond these wait until the others have been tried; 0 for no limit.
         neighbours: whether the turns beside the hits fill what is left of the budget.
+        note_share: most of the budget that all notes with their heading may take; what they do not take goes to the
+            turns, and they always leave `MIN_BUDGET_TOKENS`. 0 for no notes.
+        note_tokens: what one note may take; a longer one is clipped.
     """
 
     turn_share: float = 0.25
@@ -53,6 +57,8 @@ class PackParams:
     answer_words: int = 30
     session_hits: int = 0
     neighbours: bool = False
+    note_share: float = 0.25
+    note_tokens: int = 160
 
     def __post_init__(self) -> None:
         for name in ("turn_share", "repeat_similarity"):
@@ -60,7 +66,9 @@ class PackParams:
                 raise InvalidInput(
                     f"{name} must be above 0 and at most 1, not {getattr(self, name)}."
                 )
-        for name in ("turn_floor_tokens", "context_tokens"):
+        if not 0 <= self.note_share <= 1:
+            raise InvalidInput(f"note_share must be between 0 and 1, not {self.note_share}.")
+        for name in ("turn_floor_tokens", "context_tokens", "note_tokens"):
             if getattr(self, name) < 1:
                 raise InvalidInput(f"{name} must be at least 1, not {getattr(self, name)}.")
         for name in ("question_words", "answer_words", "session_hits"):
@@ -74,9 +82,9 @@ class Packed:
 
     Attributes:
         items: in rendered order; the n-th carries the number n.
-        text: as a model should see it; empty without items.
+        text: as a model should see it; empty without items and notes.
         n_tokens: of `text`, by the counter.
-        cut: hits that are not items, best first: ``repeat`` or ``budget``.
+        cut: hits that are neither items nor notes: turns, then records, each best first.
         notes: derived texts after the turns.
     """
 
@@ -91,26 +99,29 @@ def pack(
     hits: Sequence[Hit],
     neighbours: Neighbours,
     *,
+    records: Sequence[RecordHit] = (),
     budget_tokens: int,
     counter: TokenCounter,
     params: PackParams | None = None,
     terms: Collection[str] = (),
 ) -> Packed:
-    """The best hits that fit the budget, with the question beside a short answer.
+    """The best hits that fit the budget, with the question beside a short answer, and the best records as notes.
 
     Hits are tried best first. One that does not fit is passed over for later, smaller ones; while nothing has
-    fitted yet, it is clipped instead, so a pack is empty only if no line of any hit fits at all.
+    fitted yet, it is clipped instead, so a pack is empty only if no line of any hit fits at all. Records become notes
+    in the same way within a share of the budget; they stand after the turns and never in their place.
 
     Args:
         hits: any order, ranked by `Hit.rank` (ties by turn id).
         neighbours: of the turns.
+        records: any order, ranked by `RecordHit.rank` (ties by record id).
         budget_tokens: most tokens of the rendered text, by the counter; at least `MIN_BUDGET_TOKENS`.
         counter: counts tokens.
         params: see there.
         terms: query words or their stems, lower case: a clipped turn keeps the sentences that hold them.
 
     Returns:
-        the pack; every hit is an item or in `cut`.
+        the pack; every hit is an item, a note or in `cut`.
 
     Raises:
         InvalidInput: the budget is below `MIN_BUDGET_TOKENS`.
@@ -128,12 +139,21 @@ def pack(
         params=params or PackParams(),
         terms=tuple(terms),
     )
-    ordered = sorted(hits, key=lambda hit: (hit.rank, hit.turn.id))
+    chosen.note(records)
+    ordered = sorted(hits, key=_by_rank)
     for hit in _spread(ordered, chosen.params.session_hits):
         chosen.take(hit)
     if chosen.params.neighbours:
         chosen.fill()
     return chosen.packed()
+
+
+def _by_rank(hit: Hit | RecordHit) -> tuple[int, str]:
+    return hit.rank, hit.id
+
+
+def _turns_first(cut: Cut) -> tuple[bool, int, str]:
+    return isinstance(cut.hit, RecordHit), *_by_rank(cut.hit)
 
 
 def _spread(hits: Sequence[Hit], session_hits: int) -> Iterator[Hit]:
@@ -166,6 +186,20 @@ class _Selection:
         self._terms = terms
         self._prints = Prints(params.repeat_similarity)
         self._cut: list[Cut] = []
+        budget = draft.budget_tokens
+        self._notes = NoteDraft(
+            room_tokens=min(int(params.note_share * budget), budget - MIN_BUDGET_TOKENS),
+            most_tokens=params.note_tokens,
+            widest_cite=draft.widest_cite,
+            counter=draft.counter,
+            terms=terms,
+        )
+
+    def note(self, records: Sequence[RecordHit]) -> None:
+        """Choose the notes, and keep their room."""
+        for hit in sorted(records, key=_by_rank):
+            self._notes.take(hit)
+        self.draft.reserve(self._notes.n_tokens)
 
     def take(self, hit: Hit) -> None:
         """Add the hit with what it brings, or record why not."""
@@ -197,17 +231,34 @@ class _Selection:
                     self._add_context(turn, hit)
 
     def packed(self) -> Packed:
-        """The result; lines are dropped, last first, should the whole count more than its lines."""
-        text = self.draft.text()
+        """The result; notes, then lines are dropped, last first, should the whole count more than its lines."""
+        notes = self._noted()
+        text = self.draft.text(notes)
         n_tokens = self.draft.counter.count(text)
         while text and n_tokens > self.draft.budget_tokens:
-            line = self.draft.drop_last()
-            if line.part is Part.HIT:
-                self._cut.append(Cut(hit=line.hit, reason="budget"))
-            text = self.draft.text()
+            self._drop_last()
+            notes = self._noted()
+            text = self.draft.text(notes)
             n_tokens = self.draft.counter.count(text)
-        cut = sorted(self._cut, key=lambda cut: (cut.hit.rank, cut.hit.turn.id))
-        return Packed(items=self.draft.items(), text=text, n_tokens=n_tokens, cut=tuple(cut))
+        cut = sorted([*self._cut, *self._notes.cut], key=_turns_first)
+        return Packed(
+            items=self.draft.items(),
+            text=text,
+            n_tokens=n_tokens,
+            cut=tuple(cut),
+            notes=notes,
+        )
+
+    def _noted(self) -> tuple[Note, ...]:
+        return self._notes.notes(self.draft.cites()) if len(self._notes) else ()
+
+    def _drop_last(self) -> None:
+        if len(self._notes):
+            self._notes.drop_last()
+            return
+        line = self.draft.drop_last()
+        if line.part is Part.HIT:
+            self._cut.append(Cut(hit=line.hit, reason="budget"))
 
     def _promote(self, line: Line, hit: Hit) -> None:
         if line.part is Part.HIT:
