@@ -14,6 +14,7 @@ import json
 import re
 import statistics
 import tempfile
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from time import perf_counter
@@ -45,7 +46,7 @@ class GroupEmbedder:
 
     def _vector(self, text: str) -> np.ndarray:
         found = _NUMBERS.search(text)
-        group, part = (int(found[1]), int(found[2])) if found else (hash(text) % 2**31, 0)
+        group, part = (int(found[1]), int(found[2])) if found else (zlib.crc32(text.encode()), 0)
         base = unit(np.random.default_rng([1, group]).normal(size=DIMENSION))
         noise = unit(np.random.default_rng([2, group, part]).normal(size=DIMENSION))
         return unit(base + 0.3 * noise)

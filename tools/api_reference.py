@@ -12,17 +12,26 @@ import re
 import sys
 from collections.abc import Iterator
 from dataclasses import MISSING, fields, is_dataclass
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
 import combray
 from combray import errors
+from combray.answer import Answer, AnswerParams, Citation, Refusals
 from combray.config import Settings
 from combray.importers import ImportedSession, detect, from_messages, read
+from combray.llm import LLM, Completion, FunctionLLM, OpenAILLM, ReplayLLM
+from combray.llm.openai import ChatEndpoint
+from combray.memory.answering import Answering
+from combray.memory.enriching import Failed, Worked, Worker, WorkParams
+from combray.memory.enrichment import Enrichment
 from combray.memory.parts import LexicalOnly
+from combray.methods.anchor import AnchorParams
 from combray.methods.fused import FusedParams
-from combray.model import Bank, Cut, PackItem, Trace
+from combray.model import Bank, Cut, DerivedRecord, Job, MadeBy, Note, PackItem, Trace
 from combray.store.base import Finding, ForgetReceipt
+from combray.store.derived import CallSummary
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "python.md"
 TOP = """\
@@ -51,10 +60,48 @@ SECTIONS: dict[str, list[Any]] = {
         ForgetReceipt,
         Finding,
     ],
+    "Language models": [
+        Enrichment,
+        Worker,
+        WorkParams,
+        Worked,
+        Failed,
+        Answering,
+        Answer,
+        AnswerParams,
+        Refusals,
+        Citation,
+        Note,
+        DerivedRecord,
+        MadeBy,
+        Job,
+        CallSummary,
+        LLM,
+        Completion,
+        OpenAILLM,
+        ChatEndpoint,
+        FunctionLLM,
+        ReplayLLM,
+    ],
     "Importing": [read, detect, from_messages, ImportedSession],
-    "Settings": [Settings, FusedParams],
+    "Settings": [Settings, FusedParams, AnchorParams],
 }
 HIDDEN = {"with_traceback", "add_note"}
+CONSTRUCTED = {
+    combray.TurnDraft,
+    combray.Session,
+    combray.Filters,
+    Settings,
+    FusedParams,
+    AnchorParams,
+    AnswerParams,
+    WorkParams,
+    OpenAILLM,
+    ChatEndpoint,
+    FunctionLLM,
+    ReplayLLM,
+}
+"""What programs make themselves."""
 
 
 def page() -> str:
@@ -75,7 +122,7 @@ def _thing(thing: Any) -> str:
     parts = [head, _prose(thing)]
     if _constructed(thing):
         parts.append(_signature(name, thing))
-        if "__init__" in _written(thing):
+        if "__init__" in _written(thing) and vars(thing)["__init__"].__doc__:
             parts.append(_prose(vars(thing)["__init__"]))
     for member, value in _members(thing):
         parts.append(_member(name, member, value))
@@ -93,13 +140,14 @@ def _home(thing: Any) -> str:
 
 def _constructed(thing: type) -> bool:
     """Whether programs make one themselves."""
-    return thing in {combray.TurnDraft, combray.Session, combray.Filters, Settings, FusedParams}
+    return thing in CONSTRUCTED
 
 
 def _members(thing: type) -> Iterator[tuple[str, Any]]:
-    """Public methods and properties, in the order they were written."""
+    """Public methods and properties, in the order they were written; without those that only fill in a base class."""
     for member, value in vars(thing).items():
-        if member.startswith("_") or member in HIDDEN:
+        pointer = (getattr(value, "__doc__", None) or "").startswith("See `")
+        if member.startswith("_") or member in HIDDEN or pointer:
             continue
         if isinstance(value, property | classmethod) or inspect.isfunction(value):
             yield member, value
@@ -139,7 +187,9 @@ def _written(thing: type) -> set[str]:
 def _field(one: Any) -> str:
     kind = _unquoted(str(one.type))
     if one.default is not MISSING:
-        return f"{one.name}: {kind} = {one.default!r}"
+        default = one.default
+        shown = f"{kind}.{default.name}" if isinstance(default, Enum) else repr(default)
+        return f"{one.name}: {kind} = {shown}"
     return f"{one.name}: {kind}" + (" = …" if one.default_factory is not MISSING else "")
 
 

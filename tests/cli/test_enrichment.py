@@ -138,6 +138,19 @@ def test_nothing_is_asked_where_nothing_is_found(enriched, model):
     assert len(model.asked) == asked
 
 
+def test_a_reader_can_be_asked_where_the_recall_would_abstain(painted, model):
+    unrelated = ("answer", "mel", "Which zebra drives?")
+    assert "does not seem to hold an answer" in painted(*unrelated).err
+    assert model.asked == []
+    assert painted(*unrelated, "--no-abstain").out == "A sunrise.\n"
+
+
+def test_an_answer_says_what_its_method_lacks(painted, model):
+    done = painted("answer", "mel", QUESTION, "--method", "anchor")
+    assert done.out == "Not mentioned in the conversation.\n"
+    assert "`combray enrich` and `combray work` make them" in done.err
+
+
 def test_costs_are_told_by_phase_and_a_rebuild_is_free(enriched, model):
     enriched("answer", "mel", QUESTION)
     before = value(enriched("costs", "mel", "--json"))["costs"]

@@ -357,10 +357,10 @@ def test_without_a_model_the_message_says_how_to_configure_one(tmp_path):
     with Memory.open(tmp_path / "m.db", embedder="none") as memory:
         bank = memory.create_bank("b")
         bank.enrichment.use("anchor")
-        bank.remember("Hello.")
+        bank.remember("The nursery is pale green.")
         with pytest.raises(ConfigError, match="COMBRAY_LLM_MODEL"):
             bank.enrichment.run()
-        assert bank.recall("hello").items
+        assert bank.recall("What colour is the nursery?").items
 
 
 def test_an_unknown_method_lists_what_exists(opened):

@@ -40,7 +40,10 @@ def test_a_released_run_is_read_from_its_folder_or_the_one_above(tmp_path):
     folder = write(tmp_path / "locomo_facts_anchormem", RUN)
     run = anchormem(tmp_path)["conv-1"]
     assert run == anchormem(folder)["conv-1"]
-    assert run.chunks[0].turns == (("session_2", "D2:1"), ("session_2", "D2:2"))
+    assert run.chunks[0].turns == (
+        ("conv-1/session_2", "D2:1"),
+        ("conv-1/session_2", "D2:2"),
+    )
     assert run.chunks[0].facts == run.events[0].facts == ("f", "f")
     assert run.facts == {"f": "Ann bought a hat."}
     assert run.answers[0].question == 3

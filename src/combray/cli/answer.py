@@ -13,6 +13,7 @@ from combray.cli.arguments import (
     Budget,
     K,
     MethodName,
+    NoAbstain,
     Now,
     QueryText,
     Roles,
@@ -46,6 +47,7 @@ def answer(
     tag: Tags = None,
     since: Since = None,
     until: Until = None,
+    no_abstain: NoAbstain = False,
     guess: Annotated[
         bool,
         typer.Option("--guess", help="Have the model guess where the evidence does not say."),
@@ -80,6 +82,7 @@ def answer(
             method=method,
             now=time_in(open_bank, now),
             filters=filters,
+            abstain=not no_abstain,
         )
         if stream and not call.screen.json:
             for piece in answering:
@@ -90,6 +93,8 @@ def answer(
 
 
 def _show(call: Invocation, found: Answer, *, printed: bool) -> None:
+    for note in found.recall.trace.notes:
+        call.screen.note(note)
     if call.screen.json:
         call.screen.value(answer_fields(found))
         return

@@ -10,7 +10,10 @@ from combray.cli.shapes import plain
 
 
 def costs(context: typer.Context, bank: BankName) -> None:
-    """Show calls, tokens and time by phase, method and model: a query over the ledger of calls."""
+    """Show what was asked of a language model: calls, tokens and time.
+
+    By phase, method and model: a query over the ledger, which has a row for each call and holds no text.
+    """
     call = Invocation.of(context)
     with call.memory() as memory:
         found = memory.bank(bank).enrichment.costs()

@@ -21,9 +21,10 @@ def enrich(
     ] = None,
     off: Annotated[bool, typer.Option("--off", help="Let no method derive any more.")] = False,
 ) -> None:  # fmt: skip
-    """Choose the methods that derive from a bank with a language model, or show them.
+    """Choose the methods that derive from a bank with a language model.
 
-    A method that is new to the bank gets a job for each session; `combray work` does them. What was derived before stays.
+    Without options, show them. A method that is new to the bank gets a job for each session; `combray work` does them.
+    What was derived before stays.
     """
     call = Invocation.of(context)
     if off and method:

@@ -111,7 +111,7 @@ PARAMS = st.builds(
 )
 
 
-@settings(max_examples=4000, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(world=worlds(), params=PARAMS)
 def test_any_order_of_arrival_gives_what_pruning_all_at_once_gives(world, params):
     homes, edges, order, _ = world
@@ -121,7 +121,7 @@ def test_any_order_of_arrival_gives_what_pruning_all_at_once_gives(world, params
     assert facts.kept_clusters == facts.batch(params)
 
 
-@settings(max_examples=4000, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(world=worlds(), params=PARAMS)
 def test_facts_that_go_leave_what_was_never_with_them(world, params):
     homes, edges, order, gone = world
@@ -133,7 +133,7 @@ def test_facts_that_go_leave_what_was_never_with_them(world, params):
         assert facts.kept_clusters == facts.batch(params)
 
 
-@settings(max_examples=4000, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(world=worlds(), params=PARAMS, seed=st.integers(0, 2**16))
 def test_contexts_that_come_and_go_leave_what_pruning_all_at_once_gives(world, params, seed):
     homes, edges, order, moved = world

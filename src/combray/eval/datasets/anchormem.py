@@ -111,18 +111,20 @@ def anchormem(path: Path | str | None = None) -> dict[str, ReleasedRun]:
 
 def _run(value: object, place: Place) -> ReleasedRun:
     record = mapping(value, place, "a conversation")
+    bank = text_field(record, "sample_id", place)
     facts = _items(record, "facts", place)
     return ReleasedRun(
-        bank=text_field(record, "sample_id", place),
-        chunks=tuple(_chunk(*item) for item in _items(record, "chunks", place)),
+        bank=bank,
+        chunks=tuple(_chunk(bank, *item) for item in _items(record, "chunks", place)),
         facts={text_field(one, "fact_id", at): text_field(one, "text", at) for one, at in facts},
         events=tuple(_event(*item) for item in _items(record, "events", place)),
         answers=tuple(_answer(*item) for item in _items(record, "answers", place)),
     )
 
 
-def _chunk(chunk: dict[str, Any], place: Place) -> ReleasedChunk:
-    session = text_field(chunk, "session", place)
+def _chunk(bank: str, chunk: dict[str, Any], place: Place) -> ReleasedChunk:
+    # The importer of LoCoMo puts the conversation in front: sessions of two are never the same.
+    session = f"{bank}/{text_field(chunk, 'session', place)}"
     return ReleasedChunk(
         id=text_field(chunk, "chunk_id", place),
         turns=tuple((session, turn) for turn in _texts(chunk, "dia_ids", place)),

@@ -26,7 +26,7 @@ class Anchor:
         params: its numbers.
 
     Source:
-        AnchorMem (Shu et al.), sections 3.1 to 3.3.
+        AnchorMem (Shen et al.), sections 4.1 to 4.3.
     """
 
     params: AnchorParams = field(default_factory=AnchorParams)
@@ -51,7 +51,7 @@ class Anchor:
         """Turns in order of their best fact, and the nearest events.
 
         Source:
-            AnchorMem, section 3.3: top facts lead to their contexts, top events are added.  Deviation: the order of the
+            AnchorMem, equations 12 to 15: top facts lead to their contexts, top events are added.  Deviation: the order of the
             contexts is that of the facts, where the released code has that of a set; with `fill` the facts go on.
         """
         if query.vector is None:

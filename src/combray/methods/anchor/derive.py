@@ -66,7 +66,12 @@ def draw_facts(bench: Workbench, params: AnchorParams) -> None:
     turns = _turns(bench.store, bench.bank.name, bench.job.subject)
     wanted = {
         _key(turn.id for _, turn in chunk): chunk
-        for chunk in windows(turns, size=params.window, stride=params.stride)
+        for chunk in windows(
+            turns,
+            size=params.window,
+            stride=params.stride,
+            contained=params.contained_windows,
+        )
     }
     there = bench.store.units(bench.bank.name, METHOD, FACTS, subject=bench.job.subject)
     known = {unit.key for unit in there}

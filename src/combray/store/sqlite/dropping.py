@@ -96,9 +96,31 @@ def relink(connection: sqlite3.Connection, bank: BankKey, method: str, at: datet
 
 
 def _drop(connection: sqlite3.Connection, bank: BankKey, numbers: Iterable[int]) -> Loss:
-    loss = Loss()
-    cascade(connection, bank, detach(connection, bank, numbers, loss), loss)
+    loss, units = Loss(), sorted(set(numbers))
+    _unlink_read(connection, bank, units, loss)
+    cascade(connection, bank, detach(connection, bank, units, loss), loss)
     return loss
+
+
+def _unlink_read(
+    connection: sqlite3.Connection, bank: BankKey, units: Sequence[int], loss: Loss
+) -> None:
+    """Have the records that the units read linked again: what held them together goes, and something else may."""
+    read = connection.execute(
+        "SELECT DISTINCT record.number, record.method FROM json_each(?) AS wanted CROSS JOIN unit_record "
+        "ON unit_record.bank = ? AND unit_record.unit = wanted.value "
+        "CROSS JOIN record ON record.number = unit_record.record",
+        (json.dumps(list(units)), bank.number),
+    ).fetchall()
+    _unlink(connection, bank, [number for number, _ in read])
+    loss.methods |= {method for _, method in read}
+
+
+def _unlink(connection: sqlite3.Connection, bank: BankKey, numbers: Iterable[int]) -> None:
+    connection.executemany(
+        "UPDATE record SET stage = 0 WHERE number = ? AND bank = ?",
+        [(number, bank.number) for number in sorted(numbers)],
+    )
 
 
 def detach(
@@ -135,7 +157,13 @@ def cascade(connection: sqlite3.Connection, bank: BankKey, loose: set[int], loss
             [(unit, record, bank.number) for record, unit in rows if unit is not None],
         )
         orphans = {record for record, unit in rows if unit is None}
-        loose = detach(connection, bank, _drop_records(connection, bank, orphans, loss), loss)
+        # One that is left comes from fewer turns now, which may change what it belongs with.
+        left = [record for record, unit in rows if unit is not None]
+        _unlink(connection, bank, left)
+        loss.methods |= _methods(connection, left)
+        reading = _drop_records(connection, bank, orphans, loss)
+        _unlink_read(connection, bank, reading, loss)
+        loose = detach(connection, bank, reading, loss)
 
 
 def ask_to_link(
@@ -158,12 +186,7 @@ def _drop_records(
         "ON unit_record.bank = ? AND unit_record.record = wanted.value",
         (wanted, bank.number),
     ).fetchall()
-    methods = connection.execute(
-        "SELECT DISTINCT record.method FROM json_each(?) AS wanted CROSS JOIN record "
-        "ON record.number = wanted.value",
-        (wanted,),
-    ).fetchall()
-    loss.methods |= {method for (method,) in methods}
+    loss.methods |= _methods(connection, numbers)
     _drop_edges(connection, bank, wanted, loss)
     loss.rows["record_vector"] += _drop_vectors(connection, bank, numbers)
     gone = connection.executemany(
@@ -171,6 +194,16 @@ def _drop_records(
     )
     loss.rows["record"] += max(gone.rowcount, 0)
     return [unit for (unit,) in reading]
+
+
+def _methods(connection: sqlite3.Connection, records: Iterable[int]) -> set[str]:
+    """The methods of the records."""
+    rows = connection.execute(
+        "SELECT DISTINCT record.method FROM json_each(?) AS wanted CROSS JOIN record "
+        "ON record.number = wanted.value",
+        (json.dumps(sorted(records)),),
+    )
+    return {method for (method,) in rows.fetchall()}
 
 
 def _drop_edges(connection: sqlite3.Connection, bank: BankKey, wanted: str, loss: Loss) -> None:
@@ -189,10 +222,7 @@ def _drop_edges(connection: sqlite3.Connection, bank: BankKey, wanted: str, loss
     )
     loss.rows["record_edge"] += max(cursor.rowcount, 0)
     gone = {a for _, _, a, _ in pairs}
-    connection.executemany(
-        "UPDATE record SET stage = 0 WHERE number = ? AND bank = ?",
-        [(b, bank.number) for b in sorted({b for _, _, _, b in pairs} - gone)],
-    )
+    _unlink(connection, bank, {b for _, _, _, b in pairs} - gone)
     loss.unlinked |= {method for method, _, _, b in pairs if b not in gone}
 
 

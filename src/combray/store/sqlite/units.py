@@ -149,7 +149,15 @@ class _Writer:
         )
 
     def _put_record(self, unit: int, row: RecordRow) -> None:
-        record = self._known(row) or self._insert(unit, row)
+        record = self._known(row)
+        if record is None:
+            record = self._insert(unit, row)
+        else:
+            # It comes from more turns now, which may change what it belongs with.
+            self._connection.execute(
+                "UPDATE record SET stage = 0 WHERE number = ? AND bank = ?",
+                (record, self._bank.number),
+            )
         self.records[row.id] = record
         self._connection.executemany(
             "INSERT INTO source VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
