@@ -15,7 +15,7 @@ from pathlib import Path
 
 from combray import Memory
 from combray.eval import Setup, run_locomo
-from combray.eval.datasets import locomo
+from combray.eval.datasets import data_root, locomo
 from combray.eval.datasets.anchormem import anchormem
 from combray.eval.experiment import written
 from combray.eval.released import remember_anchormem
@@ -35,7 +35,11 @@ def main() -> None:
         with Memory.open(store) as memory:
             agreement = agree(memory)
         result = run_locomo("anchor", baselines=["fused", "bm25"], setup=Setup(store=store))
-    out = {"agreement": agreement, "locomo": compact(result.to_json())}
+    out = {
+        "agreement": agreement,
+        "cost_of_the_run": cost(),
+        "locomo": compact(result.to_json()),
+    }
     print(json.dumps(out, indent=1))
     if options.save:
         (options.save / "anchor_released.json").write_text(json.dumps(out, indent=1) + "\n")
@@ -48,6 +52,19 @@ def prepare(store: Path) -> None:
         embedder = there.memory.embedder()
         for name, run in runs.items():
             remember_anchormem(there.memory, there.banks[name], run, embedder)
+
+
+def cost() -> dict[str, int]:
+    """Calls and tokens of the released run for facts and events, by its own count."""
+    file = data_root() / "locomo_facts_anchormem" / "summary.json"
+    counted = json.loads(file.read_text(encoding="utf-8"))["_locomo"]["cost"]
+    parts = ("summary", "update")
+    return {
+        "n_calls": sum(counted[f"{part}_calls"] for part in parts),
+        "tokens": sum(
+            counted[f"{part}_{kind}"] for part in parts for kind in ("prompt", "completion")
+        ),
+    }
 
 
 def agree(memory: Memory) -> dict[str, float]:
