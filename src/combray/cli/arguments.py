@@ -35,7 +35,9 @@ Budget = Annotated[
 MethodName = Annotated[
     str | None,
     typer.Option(
-        "--method", metavar="NAME", help="Rank with this method: fused, edge, bm25, dense or late."
+        "--method",
+        metavar="NAME",
+        help="Rank with this method: fused, edge, anchor, bm25, dense or late.",
     ),
 ]
 Now = Annotated[

@@ -43,6 +43,8 @@ def _row(call: Invocation, name: str) -> dict[str, Any]:
     source = "environment" if os.environ.get(variable(name)) else "default"
     if name == "db":
         value, source = str(call.database), source if call.db is None else "option"
+    elif name == "llm_key" and value:
+        value = "(set)"
     elif name == "models" and not value:
         value = str(default_models())
     elif name == "data" and not value:

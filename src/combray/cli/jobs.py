@@ -12,8 +12,6 @@ from combray.cli.invocation import Invocation
 from combray.cli.screen import clipped, count
 from combray.cli.shapes import plain
 from combray.errors import InvalidInput, NotFound
-from combray.model import Job
-from combray.model.record import JobState
 
 
 def jobs(
@@ -34,9 +32,8 @@ def jobs(
         enrichment = memory.bank(bank).enrichment
         there = enrichment.jobs()
         _check_known(job or (), [one.number for one in there], bank)
-        again = job or [one.number for one in there if _has_failed(one)]
-        n_again = enrichment.retry(again) if retry and again else 0
-        found = [one for one in enrichment.jobs() if _has_failed(one) or not failed]
+        n_again = enrichment.retry(job or ()) if retry else 0
+        found = [one for one in enrichment.jobs() if has_failed(one) or not failed]
     if call.screen.json:
         call.screen.value({"jobs": plain(found), "retried": n_again})
         return
@@ -62,11 +59,6 @@ def jobs(
     call.screen.table(columns, rows)
     if any(one.raw for one in found):
         call.screen.note("With --json you see the replies that did not fit.")
-
-
-def _has_failed(job: Job) -> bool:
-    """Whether it is given up, or waits to be tried again."""
-    return job.state is JobState.FAILED or (job.state is JobState.WAITING and job.tries > 0)
 
 
 def _check_known(wanted: Sequence[int], there: Sequence[int], bank: str) -> None:

@@ -45,7 +45,8 @@ def answering(
 class Answering:
     """One question over its evidence. Iterate over it for the text as it comes; `answer` gives the whole.
 
-    The model is asked once, however it is read.
+    The model is asked once, however it is read; a stream that is broken off is asked for again. A streamed answer is not kept for the
+    next time, and its tokens are in the ledger alone.
     """
 
     def __init__(self, parts: Parts, bank: str, reader: Reader, asked: Asked) -> None:
@@ -54,6 +55,7 @@ class Answering:
         docs = _docs(parts.store, bank, asked.recall)
         self._occasion = ledger(parts, bank, phase=PHASE, docs=docs)
         self._pieces: list[str] | None = None
+        self._answer: Answer | None = None
 
     @property
     def recall(self) -> Recall:
@@ -61,6 +63,9 @@ class Answering:
         return self._asked.recall
 
     def __iter__(self) -> Iterator[str]:
+        if self._pieces is not None:
+            yield from self._pieces
+            return
         pieces: list[str] = []
         for piece in self._reader.stream(self._asked, self._occasion):
             pieces.append(piece)
@@ -73,9 +78,12 @@ class Answering:
         Raises:
             ProviderError: the model failed; ask again.
         """
-        if self._pieces is None:
-            return self._reader.answer(self._asked, self._occasion)
-        return self._reader.parse(self._asked, "".join(self._pieces))
+        if self._answer is None:
+            if self._pieces is None:
+                self._answer = self._reader.answer(self._asked, self._occasion)
+            else:
+                self._answer = self._reader.parse(self._asked, "".join(self._pieces))
+        return self._answer
 
 
 def spans_of(parts: Parts, bank: str, turns: Sequence[Turn]) -> list[tuple[TimeSpan, ...]]:

@@ -181,6 +181,9 @@ class Worker:
             return self._failed(job, error)
         except Exception as error:  # noqa: BLE001 (an edge: one job; a bug in a method must not end the worker)
             return self._failed(job, error)
+        except KeyboardInterrupt:
+            self._let_go(job)
+            raise
         self._parts.store.finish(job.bank, job.number, self.name, job.version)
         return None
 
@@ -205,6 +208,17 @@ class Worker:
             due_at=failed.due_at,
         )
         return failed
+
+    def _let_go(self, job: Job) -> None:
+        """Leave the job to the next worker now, and not only when the lease has run out."""
+        self._parts.store.fail(
+            job.bank,
+            job.number,
+            self.name,
+            code="interrupted",
+            error="the worker was interrupted; what was done is stored.",
+            due_at=self._parts.clock(),
+        )
 
     def _delay(self, job: Job, error: Exception) -> timedelta:
         params = self._params

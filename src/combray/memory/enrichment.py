@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from combray import registry
 from combray.memory.enriching import Failed, Worked, Worker, WorkParams
 from combray.memory.parts import Parts
-from combray.model import DerivedRecord, Job
+from combray.model import DerivedRecord, Job, JobState
 from combray.store.derived import CallSummary
 
 _PAGE = 500
@@ -33,7 +33,7 @@ class Enrichment:
         """Let exactly these methods derive from the bank; returns those that are new.
 
         A new one gets a job for each session there is. One that is left out derives no more; its records stay until
-        `rebuild` or `drop`.
+        `rebuild`.
 
         Raises:
             ConfigError: no deriving method has that name.
@@ -65,8 +65,11 @@ class Enrichment:
         return found
 
     def retry(self, numbers: Sequence[int] = ()) -> int:
-        """Make these jobs due now, or all that have failed; returns how many."""
-        return self._parts.store.retry_jobs(self._bank, numbers, self._parts.clock())
+        """Make these jobs due now, or all that have failed, given up or not; returns how many."""
+        again = numbers or [job.number for job in self.jobs() if has_failed(job)]
+        if not again:
+            return 0
+        return self._parts.store.retry_jobs(self._bank, again, self._parts.clock())
 
     def rebuild(self, method: str) -> dict[str, int]:
         """Drop what the method has derived, and queue all of it anew where the bank uses it; removed rows by table.
@@ -94,6 +97,11 @@ class Enrichment:
     def costs(self) -> list[CallSummary]:
         """Calls, tokens and time by phase, method and model: a query over the ledger."""
         return self._parts.store.call_summary(self._bank)
+
+
+def has_failed(job: Job) -> bool:
+    """Whether the job is given up, or waits to be tried again."""
+    return job.state is JobState.FAILED or (job.state is JobState.WAITING and job.tries > 0)
 
 
 __all__ = ["Enrichment", "Failed", "WorkParams", "Worked", "Worker"]

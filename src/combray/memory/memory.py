@@ -286,4 +286,3 @@ def _embedder(embedder: Embedder | str) -> Embedder | str:
     if isinstance(embedder, str):
         return registry.embedder_name(embedder)
     return checks.made(embedder, "an embedder", "embed", "dimension")
-
