@@ -12,6 +12,7 @@ from combray.cli.invocation import Invocation
 from combray.cli.screen import clipped, count
 from combray.cli.shapes import plain
 from combray.errors import InvalidInput, NotFound
+from combray.memory.enrichment import has_failed
 
 
 def jobs(
