@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, TypeVar
 from combray.config import Settings
 from combray.embed.base import Embedder
 from combray.errors import ConfigError
-from combray.llm.base import LLM
 from combray.methods.base import Method
-from combray.methods.workbench import Deriving
 from combray.pack.budget import ApproximateCounter, TokenCounter
 from combray.text.base import Analyser
 
 if TYPE_CHECKING:
+    from combray.llm.base import LLM
     from combray.methods.anchor import Anchor
+    from combray.methods.workbench import Deriving
 
 T = TypeVar("T")
 

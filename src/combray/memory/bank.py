@@ -6,16 +6,13 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, datetime
 from pathlib import Path
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from combray import registry
-from combray.answer import Answer, AnswerParams
 from combray.embed.base import Embedder
 from combray.errors import InvalidInput
 from combray.memory import checks, finding
-from combray.memory.answering import Answering, AnswerOptions, answering
 from combray.memory.drafts import DraftLike
-from combray.memory.enrichment import Enrichment
 from combray.memory.parts import Parts
 from combray.memory.reading import Request, Stages, find, recall
 from combray.memory.unmatched import explained
@@ -36,6 +33,11 @@ from combray.model import Bank, Filters, Hit, Recall, Role, Session, Turn, aware
 from combray.model.time import zone
 from combray.store.base import ForgetReceipt, Selection
 from combray.text.base import Analyser
+
+if TYPE_CHECKING:
+    from combray.answer import Answer
+    from combray.memory.answering import Answering, AnswerOptions
+    from combray.memory.enrichment import Enrichment
 
 
 class BankMemory:
@@ -158,6 +160,9 @@ class BankMemory:
         Raises:
             ConfigError: no language model is configured.
         """
+        from combray.answer import AnswerParams
+        from combray.memory.answering import answering
+
         given = options.get("now")
         now = aware(self._parts.clock() if given is None else given, zone(self.bank.zone))
         found = self.recall(
@@ -184,6 +189,8 @@ class BankMemory:
     @property
     def enrichment(self) -> Enrichment:
         """What a language model adds to the bank: its jobs, records and costs."""
+        from combray.memory.enrichment import Enrichment
+
         return Enrichment(self._name, self._parts)
 
     def rank(

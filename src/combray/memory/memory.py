@@ -7,17 +7,15 @@ from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from combray import registry
 from combray.config import Settings
 from combray.embed.base import Embedder
 from combray.errors import Conflict, InvalidInput, NotFound, ScopeError, WeightsUnavailable
 from combray.index.cache import ViewCache
-from combray.llm.base import LLM
 from combray.memory import checks
 from combray.memory.bank import BankMemory
-from combray.memory.enriching import Worker, WorkParams, unwatched
 from combray.memory.finding import near
 from combray.memory.parts import Parts
 from combray.methods.base import Method
@@ -25,6 +23,10 @@ from combray.model import Bank, Clock, Job, utc_now
 from combray.model.time import zone as checked_zone
 from combray.store.base import Finding, ForgetReceipt, Selection, Store
 from combray.text.base import Analyser
+
+if TYPE_CHECKING:
+    from combray.llm.base import LLM
+    from combray.memory.enriching import Worker, WorkParams
 
 
 class Memory:
@@ -203,7 +205,7 @@ class Memory:
         return BankMemory(name, self._parts)
 
     def worker(
-        self, params: WorkParams | None = None, *, on_job: Callable[[Job], None] = unwatched
+        self, params: WorkParams | None = None, *, on_job: Callable[[Job], None] | None = None
     ) -> Worker:
         """One who does the jobs of this store's banks; see `Worker.run`.
 
@@ -214,7 +216,9 @@ class Memory:
         Raises:
             ConfigError: no language model is configured.
         """
-        return Worker(self._parts, self._parts.llm(), params, on_job)
+        from combray.memory.enriching import Worker, unwatched
+
+        return Worker(self._parts, self._parts.llm(), params, on_job or unwatched)
 
     def banks(self, *, after: str = "", limit: int = 100) -> list[Bank]:
         """Banks in order of name, at most `limit` of those after `after`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from typing import TYPE_CHECKING
 from warnings import warn
 
 from combray import registry
@@ -12,12 +13,14 @@ from combray.embed.cache import CachedEmbedder
 from combray.errors import EmbedderMismatch, WeightsUnavailable
 from combray.index.cache import ViewCache
 from combray.index.records import RecordCache
-from combray.llm.base import LLM
 from combray.methods.base import Method
 from combray.model import Bank, Clock
 from combray.pack.budget import RememberingCounter
 from combray.store.base import Store
 from combray.text.base import Analyser
+
+if TYPE_CHECKING:
+    from combray.llm.base import LLM
 
 
 class LexicalOnly(UserWarning):
