@@ -33,6 +33,7 @@ docs: .venv/dev  ## rebuild the generated parts of the README and the docs
 	$(BIN)/python -m combray.cli.reference > docs/reference/cli.md
 	$(BIN)/python tools/api_reference.py
 	$(BIN)/python benchmarks/readme_table.py
+	$(BIN)/python benchmarks/anchor_table.py
 
 bench: .venv/dev  ## measure on the benchmark data (COMBRAY_DATA, or ../shared/data)
 	$(BIN)/combray bench locomo --method fused --method edge --method dense --method late --save $(RESULTS)
@@ -40,6 +41,9 @@ bench: .venv/dev  ## measure on the benchmark data (COMBRAY_DATA, or ../shared/d
 	$(BIN)/combray bench longmemeval-pool --save $(RESULTS)
 	$(BIN)/combray bench speed --save $(RESULTS)
 	$(BIN)/python benchmarks/edge_ladder.py --save $(RESULTS)
+	$(BIN)/python benchmarks/anchor_clusters.py --save $(RESULTS)
+	$(BIN)/python benchmarks/anchor_incremental.py --save $(RESULTS)
+	$(BIN)/python benchmarks/anchor_released.py --save $(RESULTS)
 
 fix: .venv/dev  ## format and mend what the linter can
 	$(BIN)/ruff check --fix src tests benchmarks docs_src tools
