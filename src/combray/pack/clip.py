@@ -102,16 +102,13 @@ def _n_terms(text: str, terms: Collection[str]) -> int:
     if not terms:
         return 0
     folded = text.casefold()
-    words = set(_WORD.findall(folded))
-    return sum(
-        any(_is_form(word, term) for word in words) if term.isascii() else term in folded
-        for term in terms
-    )
+    words = f" {' '.join(_WORD.findall(folded))} "
+    return sum(_form(term) in words if term.isascii() else term in folded for term in terms)
 
 
-def _is_form(word: str, term: str) -> bool:
-    """Whether the word is a form of the term; a stem's last letter may differ (happi, happy)."""
-    return word == term if len(term) <= 3 else word.startswith(term[: max(3, len(term) - 1)])
+def _form(term: str) -> str:
+    """What a form of the term begins with, after a blank; a stem's last letter may differ (happi, happy)."""
+    return f" {term} " if len(term) <= 3 else f" {term[: max(3, len(term) - 1)]}"
 
 
 def _joined(text: str, sentences: Sequence[Span], kept: Sequence[int]) -> str:
@@ -147,8 +144,10 @@ def _cut_at_word(
 
 
 def _first_term(text: str, terms: Collection[str]) -> int:
+    forms = [_form(term) for term in terms]
     for match in _WORD.finditer(text):
-        if any(_is_form(match.group().casefold(), term) for term in terms):
+        word = f" {match.group().casefold()} "
+        if any(word.startswith(form) for form in forms):
             return match.start()
     return 0
 
