@@ -1,4 +1,5 @@
 import json
+import os
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
@@ -169,3 +170,32 @@ def test_damage_is_an_error_that_names_the_line(export, change, line, problem):
         list(read(export, "combray"))
     assert caught.value.line == line
     assert problem in str(caught.value)
+
+
+def test_an_export_replaces_an_export_and_nothing_else(tmp_path):
+    from combray import Memory
+    from combray.errors import InvalidInput
+
+    with Memory.open(tmp_path / "m.db", embedder="none") as memory:
+        bank = memory.create_bank("b")
+        bank.remember("one")
+        target = tmp_path / "b.jsonl"
+        assert bank.export_to(target) == 1
+        bank.remember("two", session="later")
+        link = tmp_path / "link.jsonl"
+        link.symlink_to(target)
+        assert bank.export_to(link) == 2
+        assert link.is_symlink()
+        notes = tmp_path / "notes.txt"
+        notes.write_text("my notes")
+        pipe = tmp_path / "pipe"
+        os.mkfifo(pipe)
+        for wrong in (tmp_path / "m.db", tmp_path / "m.db-wal", notes, pipe, tmp_path):
+            if not wrong.exists():
+                continue
+            before = wrong.stat()
+            with pytest.raises(InvalidInput):
+                bank.export_to(wrong)
+            assert wrong.stat().st_ino == before.st_ino
+        assert notes.read_text() == "my notes"
+        assert [turn.text for turn in bank.turns()] == ["one", "two"]

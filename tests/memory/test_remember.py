@@ -204,3 +204,12 @@ def test_roles_and_speakers_have_sensible_defaults(bank):
         ("user", Role.USER),
         ("assistant", Role.ASSISTANT),
     ]
+
+
+def test_one_id_with_two_contents_in_one_call_is_a_conflict_and_stores_nothing(hashed):
+    bank = hashed.create_bank("twice")
+    with pytest.raises(Conflict):
+        bank.remember([{"text": "first", "id": "1"}, {"text": "second", "id": "1"}], session="s")
+    assert list(bank.turns()) == []
+    done = bank.remember([{"text": "first", "id": "1"}, {"text": "first", "id": "1"}], session="s")
+    assert len(done.stored) == 1

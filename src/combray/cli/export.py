@@ -29,8 +29,8 @@ def export(
     """Write a bank as a file that loses nothing.
 
     All turns as JSON Lines, with ids, times and metadata; `combray import` brings them back as they were;
-    only gaps that forgetting left in the positions close up. A file of that name is replaced, once the new one is
-    whole.
+    only gaps that forgetting left in the positions close up. An earlier export of that name is replaced, once the
+    new one is whole; any other file is left alone.
     """
     call = Invocation.of(context)
     if file == "-" and call.screen.json:

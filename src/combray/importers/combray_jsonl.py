@@ -9,6 +9,7 @@ Vectors, postings and other derived rows are not in it: they are made anew.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -19,7 +20,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from combray.errors import InvalidInput
+from combray.errors import CombrayError, InvalidInput
 from combray.importers.base import (
     BadImport,
     ImportedSession,
@@ -76,10 +77,15 @@ def line(row: Mapping[str, Any]) -> str:
 def write(path: Path, rows: Iterable[Mapping[str, Any]]) -> int:
     """Write an export and return its number of turns; the file appears under its name only when it is whole.
 
+    A link is followed. An export, or an empty file, of that name is replaced, and nothing else is.
+
     Raises:
+        InvalidInput: there is something of that name that is not an export; it was not touched.
         OSError: the system refused; it names `path`, and an older file of that name is untouched.
     """
     n = 0
+    path = path.resolve()
+    _check_replaceable(path)
     try:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         try:
@@ -98,6 +104,28 @@ def write(path: Path, rows: Iterable[Mapping[str, Any]]) -> int:
             raise
         raise OSError(error.errno, error.strerror, str(path)) from error
     return n
+
+
+def _check_replaceable(path: Path) -> None:
+    """Refuse to replace what is not ours to replace: a database, a device, somebody's notes."""
+    if not path.exists():
+        return
+    if not path.is_file():
+        raise InvalidInput(f"{path} is not a regular file; use - for standard output.")
+    if path.stat().st_size and not _is_export(path):
+        raise InvalidInput(
+            f"{path} is there, and is not an export; choose another name, or remove it first."
+        )
+    if not os.access(path, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+
+def _is_export(path: Path) -> bool:
+    try:
+        read_bank(path)
+    except CombrayError:
+        return False
+    return True
 
 
 def read_bank(path: Path) -> Bank:

@@ -271,7 +271,10 @@ class BankMemory:
     def export_to(self, path: str | os.PathLike[str]) -> int:
         """Write the bank as a file that `combray import` restores; returns the number of its turns.
 
-        The file appears under its name only when it is whole and on disk.
+        The file appears under its name only when it is whole and on disk. An earlier export of that name is replaced.
+
+        Raises:
+            InvalidInput: there is something of that name that is not an export; it was not touched.
         """
         from combray.importers import combray_jsonl
 

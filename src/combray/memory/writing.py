@@ -185,11 +185,13 @@ def put_turns(
     """Store turns that have their ids; analysis and vectors are made for the new ones only."""
     ids = [turn.id for turn in turns]
     known = parts.store.known(bank.name, ids)
+    contents = dict(known)
     for turn in turns:
-        if known.get(turn.id, turn.content) != turn.content:
+        if contents.setdefault(turn.id, turn.content) != turn.content:
+            where = "is stored" if turn.id in known else "comes twice in one call,"
             raise Conflict(
-                f"turn {turn.client_id or turn.id!r} of session {session.name!r} is stored with other content; "
-                "a turn never changes: give the new one another id."
+                f"turn {turn.client_id or turn.id!r} of session {session.name!r} {where} with other content; "
+                "a turn never changes: give the new one another id. Nothing was stored."
             )
     fresh = [turn for turn in {turn.id: turn for turn in turns}.values() if turn.id not in known]
     embedder = parts.embedder_for(bank)
