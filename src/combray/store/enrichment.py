@@ -197,7 +197,7 @@ class LedgerStore(Protocol):
     """What calls to a model leave behind."""
 
     def record_calls(self, bank: str, calls: Sequence[Call]) -> None:
-        """Add rows to the ledger."""
+        """Add rows to the ledger; they survive the death of the process, and perhaps not a power cut."""
 
     def calls(
         self, bank: str, *, since: datetime | None = None, run: str | None = None, limit: int = 1000

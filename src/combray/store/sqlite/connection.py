@@ -99,6 +99,20 @@ class Connections:
                     connection.execute("ROLLBACK")
 
     @contextmanager
+    def noting(self) -> Iterator[sqlite3.Connection]:
+        """As `writing`, without waiting for the disk: for what may be lost in a power cut, and is no evidence.
+
+        It survives the death of the process, and the next `writing` takes it to the disk.
+        """
+        with translated(self.path), self._seated() as connection:
+            connection.execute("PRAGMA synchronous = NORMAL").close()
+            try:
+                with self.writing() as same:
+                    yield same
+            finally:
+                connection.execute(f"PRAGMA synchronous = {self._synchronous}").close()
+
+    @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
         """This thread's connection inside one write transaction: committed at the end, or nothing."""
         with translated(self.path), self._seated() as connection, self._exclusive():

@@ -228,7 +228,7 @@ class EnrichmentVerbs:
 
     def record_calls(self, bank: str, calls: Sequence[Call]) -> None:
         """See `LedgerStore.record_calls`."""
-        with self._connections.writing() as connection:
+        with self._connections.noting() as connection:
             ledger.add(connection, banks.find(connection, bank), calls)
 
     def calls(
@@ -254,5 +254,5 @@ class EnrichmentVerbs:
 
     def reply_put(self, bank: str, key: str, value: str, docs: Sequence[int]) -> None:
         """See `LedgerStore.reply_put`."""
-        with self._connections.writing() as connection:
+        with self._connections.noting() as connection:
             ledger.put_reply(connection, banks.find(connection, bank), key, storable(value), docs)
