@@ -91,8 +91,10 @@ def _parsed(name: str, raw: str, kind: type) -> object:
             raise ConfigError(f"{variable} must be 1 or 0, not {raw!r}.")
         return raw.lower() in {"1", "true", "yes"}
     if kind is int:
-        if not raw.isdigit() or int(raw) < 1:
-            raise ConfigError(f"{variable} must be a whole number above 0, not {raw!r}.")
+        if not (raw.isascii() and raw.isdigit() and len(raw) < 10) or int(raw) < 1:
+            raise ConfigError(
+                f"{variable} must be a whole number from 1 to 999999999, not {raw[:40]!r}."
+            )
         return int(raw)
     if name == "synchronous" and raw not in {"FULL", "NORMAL"}:
         raise ConfigError(f"{variable} must be FULL or NORMAL, not {raw!r}.")

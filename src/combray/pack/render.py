@@ -51,19 +51,20 @@ MAX_CITES = 6
 
 _WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _ROLES = frozenset(Role)
-_JOINERS = "[\u200c-\u200f\u061c\ufe00-\ufe0f]*"
+# What is blank to the eye, or nothing at all, and yet no white space to Python.
+_UNSEEN = "\u034f\u061c\u115f\u1160\u17b4\u17b5\u200c-\u200f\u2800\u3164\ufe00-\ufe0f\uffa0"
+_JOINERS = f"[{_UNSEEN}]*"
+_LEADING = re.compile(f"[\\s{_UNSEEN}]*")
 _INVISIBLE = re.compile(
     "[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\u00ad\u180e\u200b\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\U000e0000-\U000e007f]"
 )
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _FENCE = re.compile(
-    "([<\uff1c\ufe64])(?=[\\s/\u200c-\u200f\u061c\ufe00-\ufe0f]{0,16}"
-    + _JOINERS.join("memory")
-    + ")",
+    f"([<\uff1c\ufe64])(?=[\\s/{_UNSEEN}]*" + _JOINERS.join("memory") + ")",
     re.IGNORECASE,
 )
-_TEMPLATE = re.compile(r"<(?=\|[\w-]{1,64}\|>)")
+_TEMPLATE = re.compile(r"<(?=\|[\w -]{1,64}\|>)")
 _LOOKALIKE = re.compile(
     r"\[[nN]?\d+\]|\d{4}-\d\d-\d\d (?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\Z|(?i:notes\s*\(\s*written\s+by)"
 )
@@ -111,16 +112,16 @@ def _lines(text: str) -> list[str]:
 
 
 def _marked(line: str) -> str:
-    bare = line.lstrip()
-    if _LOOKALIKE.match(bare):
-        return f"{line[: len(line) - len(bare)]}\\{bare}"
+    start = _LEADING.match(line).end()  # type: ignore[union-attr]  # it may match nothing, but matches
+    if _LOOKALIKE.match(line, start):
+        return f"{line[:start]}\\{line[start:]}"
     return line
 
 
 @lru_cache(maxsize=1024)
 def shown_speaker(name: str) -> str:
     """The name, cut to `MAX_SPEAKER_CHARS`, in double quotes unless it is plain."""
-    clean = " ".join(shown(name).split())
+    clean = shown(" ".join(name.split()))
     if len(clean) > MAX_SPEAKER_CHARS:
         clean = clean[: MAX_SPEAKER_CHARS - 1].rstrip() + "…"
     if _PLAIN.fullmatch(clean):
