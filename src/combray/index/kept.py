@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
-from typing import Generic, Protocol, TypeVar
+from functools import cache
+from typing import Any, Generic, Protocol, TypeVar
+from weakref import WeakSet
 
 
 class Sized(Protocol):
@@ -40,6 +43,12 @@ class Kept(Generic[K, V]):
         self._max_bytes = max_bytes
         self._entries: OrderedDict[K, _Entry[V]] = OrderedDict()
         self._lock = threading.Lock()
+        _watch(self)
+
+    def renew(self) -> None:
+        """Start afresh in a child process: a thread that is not there may have held the locks."""
+        self._entries = OrderedDict()
+        self._lock = threading.Lock()
 
     def get(self, key: K) -> V:
         """The value of the key, brought up to date."""
@@ -71,3 +80,22 @@ class Kept(Generic[K, V]):
                 if oldest is None:
                     return
                 del self._entries[oldest]
+
+
+_WATCHED: WeakSet[Kept[Any, Any]] = WeakSet()
+
+
+def _renew_all() -> None:
+    for kept in list(_WATCHED):
+        kept.renew()
+
+
+@cache
+def _register() -> None:
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=_renew_all)
+
+
+def _watch(kept: Kept[Any, Any]) -> None:
+    _register()
+    _WATCHED.add(kept)

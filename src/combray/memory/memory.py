@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from shutil import rmtree
+from tempfile import mkdtemp
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
+from weakref import finalize
 
 from combray import registry
 from combray.config import Settings
@@ -67,7 +69,7 @@ class Memory:
         if analyser is not None and not isinstance(analyser, str):
             checks.made(analyser, "an analyser", "analyse", "id")
         self._analyser = self._parts.keep_analyser(analyser or settings.analyser)
-        self._folder: TemporaryDirectory[str] | None = None
+        self._folder: finalize[[Path, int], Memory] | None = None
 
     @classmethod
     def open(
@@ -102,10 +104,10 @@ class Memory:
         if path is not None and not isinstance(path, str | os.PathLike):
             raise InvalidInput(f"a database is a path, not {path!r}.")
         settings = settings or Settings.from_environment()
-        folder: TemporaryDirectory[str] | None = None
+        folder: Path | None = None
         if str(path) == ":memory:":
-            folder = TemporaryDirectory(prefix="combray-")
-            target = Path(folder.name) / "memory.db"
+            folder = Path(mkdtemp(prefix="combray-"))
+            target = folder / "memory.db"
         else:
             target = Path(settings.database if path is None else path).expanduser()
         if path is None:
@@ -123,8 +125,11 @@ class Memory:
             )
         except BaseException:
             store.close()
+            if folder is not None:
+                _remove(folder, os.getpid())
             raise
-        memory._folder = folder
+        if folder is not None:
+            memory._folder = finalize(memory, _remove, folder, os.getpid())
         return memory
 
     def close(self) -> None:
@@ -133,7 +138,7 @@ class Memory:
         self._parts.records.clear()
         self._parts.store.close()
         if self._folder is not None:
-            self._folder.cleanup()
+            self._folder()
 
     def __enter__(self) -> Self:
         return self
@@ -272,6 +277,12 @@ class Memory:
                 )
             ]
         return [Finding(severity="ok", what=f"Embedder: {embedder.id}.")]
+
+
+def _remove(folder: Path, owner: int) -> None:
+    """Remove a temporary database, unless this is a child of the process that owns it."""
+    if os.getpid() == owner:
+        rmtree(folder, ignore_errors=True)
 
 
 def _scoped(name: str) -> str:
