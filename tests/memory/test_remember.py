@@ -213,3 +213,37 @@ def test_one_id_with_two_contents_in_one_call_is_a_conflict_and_stores_nothing(h
     assert list(bank.turns()) == []
     done = bank.remember([{"text": "first", "id": "1"}, {"text": "first", "id": "1"}], session="s")
     assert len(done.stored) == 1
+
+
+@pytest.mark.parametrize(
+    ("zone", "day"),
+    [
+        ("America/New_York", "0001-01-01"),
+        ("America/New_York", "1850-03-04"),
+        ("Europe/Amsterdam", "1936-03-04"),
+        ("Africa/Monrovia", "1971-03-04"),
+        ("Europe/Paris", "9999-12-31"),
+    ],
+)
+def test_a_day_before_time_zones_stays_the_day_that_was_given(tmp_path, zone, day):
+    from combray import Memory
+
+    with Memory.open(tmp_path / "m.db", embedder="none") as memory:
+        bank = memory.create_bank("b", zone=zone)
+        bank.remember("We planted apples.", said_at=day)
+        (turn,) = bank.turns()
+        assert turn.said_at.date().isoformat() == day
+        assert turn.said_at.hour == turn.said_at.minute == turn.said_at.second == 0
+        assert day in bank.recall("apples").text
+        assert bank.sessions()
+
+
+def test_the_ends_of_the_calendar_are_stored_from_any_zone(tmp_path):
+    from combray import Memory
+
+    with Memory.open(tmp_path / "m.db", embedder="none") as memory:
+        for zone in ("Asia/Tokyo", "America/New_York"):
+            bank = memory.create_bank(zone, zone=zone)
+            for when in (datetime.max.replace(tzinfo=UTC), datetime.min.replace(tzinfo=UTC)):
+                bank.remember(f"said at {when}", said_at=when)
+            assert len(list(bank.turns())) == 2

@@ -63,7 +63,10 @@ def session_of_day(said_at: date | str | None, zone_name: str, now: datetime) ->
     """The session of turns that name none: the day they were said on, in the bank's zone."""
     where = zone(zone_name)
     when = now if said_at is None else aware(said_at, where)
-    return when.astimezone(where).date().isoformat()
+    try:
+        return when.astimezone(where).date().isoformat()
+    except OverflowError:  # at either end of the calendar, as seen from the bank's zone
+        return when.date().isoformat()
 
 
 def checked(draft: TurnDraft) -> TurnDraft:

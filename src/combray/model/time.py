@@ -19,6 +19,7 @@ Clock = Callable[[], datetime]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+_MINUTE = timedelta(minutes=1)
 
 
 def utc_now() -> datetime:
@@ -73,6 +74,9 @@ def read_time(value: object) -> datetime:
 def aware(value: datetime | date | str, default: tzinfo) -> datetime:
     """The time as an aware one: a naive time is read in `default`.
 
+    An offset with seconds, as places had before time zones, is rounded to minutes, so that day and clock stay as given; a
+    stored time knows its offset in whole minutes.
+
     Args:
         value: see `read_time`.
         default: the zone of naive values: the bank's.
@@ -84,6 +88,9 @@ def aware(value: datetime | date | str, default: tzinfo) -> datetime:
     if read.tzinfo is None or read.utcoffset() is None:
         read = read.replace(tzinfo=default)
     try:
+        offset = read.utcoffset() or timedelta()
+        if offset % _MINUTE:
+            read = read.replace(tzinfo=timezone(round(offset / _MINUTE) * _MINUTE))
         read.astimezone(UTC)
     except (OverflowError, ValueError) as error:
         raise InvalidInput(f"{read!r} is outside the years 1 to 9999 in UTC.") from error
