@@ -157,3 +157,54 @@ def test_any_windows_that_share_two_turns_end_with_the_transcript(n, sizes, step
 def test_the_overlap_is_the_longest_there_is(before, after):
     lengths = [n for n in range(len(after) + 1) if before.endswith(after[:n])]
     assert overlap_of(before, after) == max(lengths)
+
+
+@pytest.mark.parametrize("gone", [[0], [1], [0, 1], [1, 2], [0, 3], [0, 2, 4]])
+def test_a_transcript_that_is_sent_again_brings_nothing_back_that_was_forgotten(bank, gone):
+    ids = bank.remember(SAID[:6], session="s").ids
+    bank.forget(turns=[ids[i] for i in gone])
+    kept = [text for i, text in enumerate(SAID[:6]) if i not in gone]
+    for end in (6, 7, 8):
+        done = bank.remember(SAID[:end], session="s")
+        assert texts(bank) == [*kept, *SAID[6:end]]
+        assert f"{len(gone)} of these turns were forgotten, and are not stored again" in done.notes
+    assert (
+        bank.remember([text for text in SAID if text in set(texts(bank))], session="s").stored == ()
+    )
+
+
+def test_a_window_over_a_gap_adds_its_tail_alone(bank):
+    ids = bank.remember(SAID[:6], session="s").ids
+    bank.forget(turns=[ids[3]])
+    assert len(bank.remember(SAID[2:7], session="s").stored) == 1
+    assert texts(bank) == [*SAID[:3], *SAID[4:7]]
+
+
+def test_a_prompt_before_a_window_over_a_gap_is_the_one_that_began_the_session(bank):
+    ids = bank.remember([PROMPT, *({"text": text} for text in SAID[:6])], session="s").ids
+    bank.forget(turns=[ids[5]])
+    bank.remember([PROMPT, *({"text": text} for text in SAID[3:7])], session="s")
+    assert texts(bank) == ["You are kind.", *SAID[:4], *SAID[5:7]]
+
+
+def test_what_follows_a_forgotten_last_turn_is_new(bank):
+    ids = bank.remember(SAID[:3], session="s").ids
+    bank.forget(turns=[ids[2]])
+    bank.remember([*SAID[:2], "Something else."], session="s")
+    assert texts(bank) == [*SAID[:2], "Something else."]
+
+
+def test_two_gaps_of_which_one_was_filled_again_double_nothing(bank):
+    ids = bank.remember(SAID[:3], session="s").ids
+    bank.forget(turns=[ids[2]])
+    bank.remember(SAID[:4], session="s")
+    bank.forget(turns=[ids[1]])
+    bank.remember(SAID[:5], session="s")
+    assert texts(bank) == [SAID[0], *SAID[2:5]]
+
+
+def test_another_beginning_after_a_deletion_is_not_taken_for_the_transcript(bank):
+    ids = bank.remember(SAID[:4], session="s").ids
+    bank.forget(turns=[ids[1]])
+    bank.remember(["Hello.", "Again."], session="s")
+    assert texts(bank)[-2:] == ["Hello.", "Again."]

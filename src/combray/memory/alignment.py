@@ -4,6 +4,10 @@ Turns without ids and times are told apart by their place alone. A list of them 
 the beginning is its transcript; one that begins with the session's last turns is the end of it (what an agent
 sends that cuts old turns off its window), with or without the system prompt before it. In both cases only what
 comes after is new. Everything else goes on where the session ends.
+
+A turn keeps its position for ever, so what was forgotten leaves a gap, and a turn of a resent transcript that falls
+into a gap is not stored again. Of a gap at the very end nothing is left to tell: what comes after the last stored
+turn is new.
 """
 
 from __future__ import annotations
@@ -28,6 +32,7 @@ class Alignment:
         n_turns: turns of the session when it was looked at.
         ids: id of the stored turn that a draft is, by the draft's index.
         counts: how often each content of the list occurs in the session.
+        forgotten: indices of the drafts that stand where a turn was forgotten.
         n_strayed: drafts of a list that could not be aligned whose contents are in the session all the same;
             0 where they may be chance.
     """
@@ -35,6 +40,7 @@ class Alignment:
     n_turns: int
     ids: Mapping[int, str] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
+    forgotten: frozenset[int] = frozenset()
     n_strayed: int = 0
 
 
@@ -63,6 +69,13 @@ def align(
     ids = {i: turn.id for i, turn in enumerate(_read(store, bank, docs[:pinned]))}
     rest = keys[pinned:]
     tail = _read(store, bank, docs[-len(rest) :])
+    around = _around_gaps(_read(store, bank, docs[:overlap]), keys, len(docs))
+    if not around:
+        around = {pinned + i: turn for i, turn in _window_around_gaps(tail, rest).items()}
+    if around:
+        ids |= {i: turn.id for i, turn in around.items()}
+        gone = frozenset(range(max(around))) - ids.keys()
+        return Alignment(n_turns=held.n_turns, ids=ids, counts=held.counts, forgotten=gone)
     n = overlap_of([turn.content for turn in tail], rest)
     if n >= min(LEAST_OVERLAP, len(rest)):
         ids |= {pinned + i: turn.id for i, turn in enumerate(tail[len(tail) - n :])}
@@ -115,6 +128,46 @@ def overlap_of(before: Sequence[str], after: Sequence[str]) -> int:
             n = lengths[n - 1]
         lengths[i] = n + 1 if line[i] == line[n] else 0
     return lengths[-1] if before else 0
+
+
+def _around_gaps(head: Sequence[Turn], keys: Sequence[str], n_stored: int) -> dict[int, Turn]:
+    """The stored turns by their index in a list that is the transcript from its beginning; none if it is not.
+
+    Args:
+        head: the session's first turns, as many as the list has, or all.
+        keys: contents of the list.
+        n_stored: turns of the session.
+    """
+    in_place = {turn.position: turn for turn in head if turn.position < len(keys)}
+    if all(keys[i] == turn.content for i, turn in in_place.items()):
+        return in_place
+    if len(head) < n_stored:
+        return {}
+    # Turns that came back at the end stand elsewhere than in the transcript: their order tells.
+    found: dict[int, Turn] = {}
+    last = before = -1
+    for turn in head:
+        room = range(last + 1, min(last + 1 + turn.position - before, len(keys)))
+        at = next((i for i in room if keys[i] == turn.content), None)
+        if at is None:
+            return {}
+        found[at] = turn
+        last, before = at, turn.position
+    return found
+
+
+def _window_around_gaps(tail: Sequence[Turn], keys: Sequence[str]) -> dict[int, Turn]:
+    """The same for a list that holds the end of the transcript; two turns must agree, and one stand in a gap."""
+    last = tail[-1]
+    for at in range(min(len(keys) - 1, last.position), -1, -1):
+        first = last.position - at
+        if keys[at] != last.content:
+            continue
+        found = {turn.position - first: turn for turn in tail if turn.position >= first}
+        agree = all(keys[i] == turn.content for i, turn in found.items())
+        if agree and LEAST_OVERLAP <= len(found) <= at:
+            return found
+    return {}
 
 
 def _prompt(drafts: Sequence[TurnDraft], keys: Sequence[str], head: Sequence[str]) -> int:

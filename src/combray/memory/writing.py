@@ -37,7 +37,7 @@ class Remembered:
     """What `remember` did; when it returns, the stored turns are durable.
 
     Attributes:
-        ids: of all turns handed in, in order.
+        ids: of all turns handed in, in order, but those that were forgotten.
         stored: those that are new.
         known: those that were there before.
         session: name of their session.
@@ -125,7 +125,7 @@ def write_in_batches(
     moment = Moment(session=session.name, zone=bank.zone, now=now)
     plan, done = _first(parts, bank, session, (drafts, moment), size)
     yield replace(done, notes=(*done.notes, *plan.notes))
-    for start in range(size, len(drafts), size):
+    for start in range(size, len(plan.turns), size):
         # Without the precondition of the first: whoever writes the same list at the same time gives the same ids.
         yield put_turns(parts, bank, session, plan.turns[start : start + size])
 
@@ -158,12 +158,22 @@ def _planned(parts: Parts, bank: Bank, drafts: Sequence[TurnDraft], moment: Mome
     if not untimed:
         return _Plan(turns=to_turns(drafts, keys, {}, moment))
     found = align(parts.store, bank.name, moment.session, drafts, keys)
-    new = [i for i in untimed if i not in found.ids]
+    new = [i for i in untimed if i not in found.ids and i not in found.forgotten]
     place = (bank.name, moment.session)
     made = new_ids(parts.store, place, [keys[i] for i in new], found.counts)
     ids = {**found.ids, **dict(zip(new, made, strict=True))}
     notes = (_strayed(found.n_strayed, len(drafts), moment.session),) if found.n_strayed else ()
-    return _Plan(turns=to_turns(drafts, keys, ids, moment), n_turns=found.n_turns, notes=notes)
+    gone = found.forgotten.intersection(untimed)
+    if gone:
+        notes = (f"{len(gone)} of these turns were forgotten, and are not stored again",)
+    kept = [i for i in range(len(drafts)) if i not in gone]
+    turns = to_turns(
+        [drafts[i] for i in kept],
+        [keys[i] for i in kept],
+        {at: ids[i] for at, i in enumerate(kept) if i in ids},
+        moment,
+    )
+    return _Plan(turns=turns, n_turns=found.n_turns, notes=notes)
 
 
 def _strayed(n: int, of: int, session: str) -> str:
