@@ -85,3 +85,13 @@ def test_a_query_that_is_no_unicode_is_normalised(process):
     done = process("recall", "mira", "bread \udcff", "--no-abstain", "--json")
     assert done.code == 0
     assert json.loads(done.out)["items"]
+
+
+@pytest.mark.parametrize("char", "\u202e\u202a\u2066\u2069\u200b\u2028\ufeff\u061c")
+def test_what_turns_or_hides_text_is_shown_as_an_escape(char):
+    assert visible(f"a{char}b") == f"a\\u{ord(char):04x}b"
+
+
+def test_tag_characters_are_shown_and_joiners_stay():
+    assert visible("a\U000e0041b") == "a\\U000e0041b"
+    assert visible("\U0001f469\u200d\U0001f680") == "\U0001f469\u200d\U0001f680"

@@ -306,3 +306,18 @@ def test_at_least_24_turns_of_a_chat_fit_in_1024_tokens(said, packed):
     ]
     assert len(sentence.split()) == 26
     assert len(packed(*turns).items) >= 24
+
+
+def test_repeats_cost_no_counting_once_their_latest_days_are_known(said, beside, ranked):
+    counted = []
+
+    class Counting(ApproximateCounter):
+        def count(self, text):
+            counted.append(text)
+            return super().count(text)
+
+    turns = [said("I went out for a walk.", day=day) for day in (9, 8, 7, 6, *[5, 6, 7] * 100)]
+    made = pack(ranked(*turns), beside(*turns), budget_tokens=500, counter=Counting())
+    assert "(also 2023-05-06 2023-05-07 2023-05-08)" in made.text
+    assert len(made.items[0].repeats) == len(turns) - 1
+    assert len(counted) < 12

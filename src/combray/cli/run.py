@@ -166,12 +166,20 @@ def plainly(message: str) -> str:
 
 def _said(screen: Screen, failure: Failure) -> int:
     try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        return _pipe_closed()
+    except OSError:  # it takes no more, as on a full device; standard error may
+        _drop_output()
+    try:
         screen.warn(f"error: {failure.message}")
         if screen.json:
             facts = {"code": failure.code, "message": failure.message, **failure.facts}
             screen.value({"error": facts})
     except BrokenPipeError:
         return _pipe_closed()
+    except OSError:
+        _drop_output()
     return failure.exit_code
 
 
@@ -181,6 +189,10 @@ def _nowhere() -> TextIO:
 
 
 def _pipe_closed() -> int:
+    _drop_output()
+    return PIPE_CLOSED
+
+
+def _drop_output() -> None:
     # Python flushes standard output once more at exit, and would complain.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno() if sys.__stdout__ else 1)
-    return PIPE_CLOSED

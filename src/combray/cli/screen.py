@@ -25,18 +25,28 @@ Advance = Callable[[int], None]
 Stage = Callable[[str, int, int], None]
 """Says what is being done, how much of it is done, and how much there is."""
 
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+# Joiners (U+200C, U+200D) stay, as in a pack: emoji and Indic scripts need them.
+_CONTROL = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e007f]"
+)
 _NOT_RAW_IN_JSON = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _UNBOUNDED = 100_000
 
 
 def visible(text: str) -> str:
-    r"""The text with control characters as escapes; line feeds and tabs stay.
+    r"""The text with control characters, also those that turn or hide text, as escapes; line feeds and tabs stay.
 
     >>> visible("\x1b[31mred\r")
     '\\x1b[31mred\\x0d'
     """
-    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text.replace("\r\n", "\n"))
+    return _CONTROL.sub(_escaped, text.replace("\r\n", "\n"))
+
+
+def _escaped(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    if code > 0xFFFF:
+        return f"\\U{code:08x}"
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
 
 
 def to_json(value: object, *, indent: int | None = None) -> str:

@@ -13,9 +13,9 @@ from combray.pack.render import (
     CLOSE,
     OPEN,
     Place,
-    also_dates,
     arranged,
     date_line,
+    latest_days,
     place,
     rendered,
     turn_line,
@@ -33,7 +33,8 @@ class Line:
         text: what is shown.
         clipped: whether that is only a part of the turn.
         repeats: other turns that say the same.
-        also: other days on which the same was said, as far as they are shown.
+        days: the latest other days on which the same was said.
+        also: those that are shown.
         n_tokens: of the line with its newline.
     """
 
@@ -43,6 +44,7 @@ class Line:
     text: str
     clipped: bool = False
     repeats: list[Turn] = field(default_factory=list)
+    days: tuple[date, ...] = ()
     also: tuple[date, ...] = ()
     n_tokens: int = 0
 
@@ -109,14 +111,15 @@ class Draft:
     def add_repeat(self, line: Line, turn: Turn) -> None:
         """Record that the turn says the same; its day is shown too while there is room."""
         line.repeats.append(turn)
-        also = also_dates(line.turn, line.repeats)
-        if also == line.also:
+        days = latest_days(line.turn, line.days, turn)
+        if days == line.days:
             return
-        cost = self.line_tokens(line.turn, line.text, also)
+        line.days = days
+        cost = self.line_tokens(line.turn, line.text, days)
         if cost - line.n_tokens <= self.room:
             self.n_tokens += cost - line.n_tokens
             line.n_tokens = cost
-            line.also = also
+            line.also = days
 
     def drop_last(self) -> Line:
         """Take out the line that was added last."""

@@ -150,10 +150,10 @@ def date_line(turn: Turn) -> str:
     return f"{day.isoformat()} {_WEEKDAYS[day.weekday()]}"
 
 
-def also_dates(turn: Turn, repeats: Iterable[Turn]) -> tuple[date, ...]:
-    """The other days on which the same was said: the latest `MAX_ALSO`, ascending."""
-    days = {other.said_at.date() for other in repeats} - {turn.said_at.date()}
-    return tuple(sorted(days))[-MAX_ALSO:]
+def latest_days(turn: Turn, days: Sequence[date], repeat: Turn) -> tuple[date, ...]:
+    """The other days on which the same was said, with one repeat more: the latest `MAX_ALSO`, ascending."""
+    known = {*days, repeat.said_at.date()} - {turn.said_at.date()}
+    return tuple(sorted(known)[-MAX_ALSO:])
 
 
 def turn_line(cite: int, turn: Turn, text: str, also: Sequence[date] = ()) -> str:
