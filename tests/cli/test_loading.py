@@ -180,3 +180,35 @@ def test_a_gap_that_forgetting_left_closes_up_when_a_bank_is_restored(cli, tmp_p
 def turns(export):
     rows = [json.loads(line) for line in export.splitlines()]
     return [row["turn"] for row in rows if "turn" in row]
+
+
+def test_nothing_is_stored_when_the_second_conversation_has_a_bad_name(cli, tmp_path):
+    path = tmp_path / "two.jsonl"
+    path.write_text(
+        "".join(
+            json.dumps({"id": at, "messages": [{"role": "user", "content": "Hi.", "name": name}]})
+            + "\n"
+            for at, name in (("a", "Ana"), ("b", "Bad\0name"))
+        ),
+        encoding="utf-8",
+    )
+    done = cli("import", "two", str(path))
+    assert done.code == 2
+    assert "session 'b'" in done.err
+    assert banks(cli) == {}
+
+
+def test_nothing_is_restored_when_a_later_session_was_changed(cli, tmp_path):
+    cli("remember", "mira", "One.", "--session", "a")
+    cli("remember", "mira", "Two.", "--session", "b")
+    path = tmp_path / "mira.jsonl"
+    text = (
+        cli("export", "mira")
+        .out.replace('"id":"t1:', '"client_id":"x","id":"t1:')
+        .replace('"client_id":"x","id"', '"id"', 1)
+    )
+    path.write_text(text.replace('"client_id":null,', ""), encoding="utf-8")
+    done = cli("import", "copy", str(path))
+    assert done.code == 2
+    assert "session 'b'" in done.err
+    assert list(banks(cli)) == ["mira"]

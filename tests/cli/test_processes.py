@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from filelock import FileLock
@@ -310,3 +311,16 @@ def test_an_import_that_a_person_watches_shows_a_bar_and_then_the_table(terminal
     assert done.code == 0
     assert "Importing into mira" in done.out
     assert "known turns" in done.out
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+@pytest.mark.parametrize("form", [["--json"], []])
+def test_a_full_device_is_one_sentence(process, form):
+    process("remember", "mira", "Words.")
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            command("banks", *form), stdout=full, stderr=subprocess.PIPE, text=True, timeout=60
+        )
+    assert done.returncode == 74
+    assert done.stderr.count("No space left") == 1
+    assert "Traceback" not in done.stderr

@@ -1,12 +1,13 @@
 """Whatever is handed in: either it is understood, or the error says what to do, and nothing is changed."""
 
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
 
-from combray import Filters, Memory, Role, TurnDraft
+from combray import Filters, Memory, Role, Session, TurnDraft
 from combray.errors import CombrayError, ConfigError, InvalidInput, NotFound, ScopeError
 
 NAN = float("nan")
@@ -42,6 +43,17 @@ CALLS = {
         lambda b: b.remember({"text": "x", "expires_at": 5}),
         lambda b: list(b.remember_in_batches(["x"], size=0)),
         lambda b: list(b.remember_in_batches(None)),
+        lambda b: b.remember("x", session=Session(name="n", title=5)),
+        lambda b: b.remember("x", session=Session(name="n", metadata=[5])),
+        lambda b: b.remember("x", session=Session(name="n", started_at="soon")),
+        lambda b: b.restore(5, []),
+        lambda b: b.restore(None, []),
+        lambda b: b.restore(Session(name="n"), 5),
+        lambda b: b.restore(Session(name="n"), ["x"]),
+        lambda b: b.restore(b.session("may"), [replace(one, text="y") for one in b.turns()]),
+        lambda b: b.restore(b.session("may"), [replace(one, client_id="z") for one in b.turns()]),
+        lambda b: list(b.turns(after=5)),
+        lambda b: b.reindex(analyser=5),
     ],
     "recall": [
         lambda b: b.recall(None),
@@ -224,3 +236,34 @@ def test_names_that_are_nearly_right_are_suggested(memory, bank):
         bank.forget(session="mayy")
     with pytest.raises(NotFound, match="`combray turns mira` lists"):
         bank.get(["u2"])
+
+
+@pytest.mark.parametrize(
+    "name", [" a", "a ", "a\x7f", "a\x85b", "a\u202eb", "a\u200b", "\ufeffa", "a\u2066"]
+)
+def test_a_new_bank_has_no_name_that_looks_like_anothers(memory, name):
+    with pytest.raises(InvalidInput, match="leave them out"):
+        memory.create_bank(name)
+
+
+@pytest.mark.parametrize("name", ["Zoë", "मीरा", "\u0645\u06cc\u200c\u062e", "👩\u200d👧", "a b"])
+def test_a_bank_may_be_named_in_any_script(memory, name):
+    assert memory.create_bank(name).name == name
+
+
+def test_what_no_database_can_hold_is_replaced_in_a_session_too(bank):
+    bank.remember(
+        "x", session=Session(name="n", title="a\ud800", source="b\0", metadata={"c": "\ud800"})
+    )
+    session = bank.session("n")
+    assert (session.title, session.source, session.metadata) == (
+        "a\ufffd",
+        "b\ufffd",
+        {"c": "\ufffd"},
+    )
+
+
+@pytest.mark.parametrize("path", ["a\0b", "~nobody-of-that-name/x.db", "a\ud800"])
+def test_a_path_that_cannot_be_one_is_a_config_error(path):
+    with pytest.raises(ConfigError):
+        Memory.open(path, embedder="none")

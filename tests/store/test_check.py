@@ -29,6 +29,14 @@ DAMAGE = {
     "a changed text": "UPDATE turn SET text = 'Coffee'",
     "a changed speaker": "UPDATE turn SET speaker = 'Bob'",
     "a changed id": "UPDATE turn SET id = 't1:' || doc",
+    "a turn's time that is none": "UPDATE turn SET said_at = 'yesterday' WHERE doc = (SELECT max(doc) FROM turn)",
+    "metadata that are no JSON": "UPDATE turn SET metadata = '{'",
+    "tags that are no list": "UPDATE turn SET tags = '5'",
+    "a role that is none": "UPDATE turn SET role = 'queen'",
+    "an analysis that is no JSON": "UPDATE analysis SET terms = '{'",
+    "an analysis of another shape": "UPDATE analysis SET terms = '[1]'",
+    "a session's metadata that are no object": "UPDATE session SET metadata = '5'",
+    "methods that are no JSON": "UPDATE bank SET methods = '{'",
     "a session of no bank": "UPDATE session SET bank = 7",
 }
 

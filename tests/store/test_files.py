@@ -102,6 +102,15 @@ def test_odd_characters_in_a_path_are_only_characters(tmp_path):
     assert path.exists()
 
 
+def test_a_link_to_a_store_shares_its_lock(tmp_path):
+    (tmp_path / "far").mkdir()
+    (tmp_path / "near.db").symlink_to(tmp_path / "far" / "evidence.db")
+    for path in (tmp_path / "far" / "evidence.db", tmp_path / "near.db"):
+        with SqliteStore(path) as store:
+            store.create_bank(new_bank(f"from {path.name}"))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["far", "near.db"]
+
+
 def test_the_file_says_how_it_is_kept(tmp_path):
     with SqliteStore(tmp_path / "evidence.db") as store, store._connections.reading() as connection:
         pragmas = {

@@ -22,9 +22,11 @@ import typer
 from combray.cli.invocation import Invocation
 from combray.cli.screen import Advance, count
 from combray.errors import InvalidInput, NotFound
-from combray.importers import combray_jsonl, detect, locomo, read
-from combray.memory.writing import BATCH
-from combray.model import Session, Turn
+from combray.importers import BadImport, combray_jsonl, detect, locomo, read
+from combray.memory.checks import sound_turns
+from combray.memory.writing import BATCH, drafts_of
+from combray.model import Session, Turn, utc_now
+from combray.model.turn import checked_bank_name
 
 if TYPE_CHECKING:
     from combray.importers import ImportedSession
@@ -163,7 +165,7 @@ def _interruptible(call: Invocation, what: str, total: int) -> Iterator[Advance]
 
 def _restoring(call: Invocation, request: Request, path: Path) -> list[Loaded]:
     header = combray_jsonl.read_bank(path)
-    total = sum(len(turns) for _, turns in combray_jsonl.read_records(path))
+    total = sum(len(_sound(path, *record)) for record in combray_jsonl.read_records(path))
     # On this clock, because a restored bank is as old as the one it was exported from; turns keep their times.
     clock = partial(_same, header.created_at)
     with (
@@ -182,6 +184,32 @@ def _restoring(call: Invocation, request: Request, path: Path) -> list[Loaded]:
     return [done]
 
 
+def _sound(path: Path, session: Session, turns: Sequence[Turn]) -> Sequence[Turn]:
+    """The turns, if `BankMemory.restore` will take them.
+
+    Raises:
+        BadImport: it will not.
+    """
+    try:
+        return sound_turns(turns)
+    except InvalidInput as error:
+        raise BadImport(path, str(error), record=f"session {session.name!r}") from error
+
+
+def _check(path: Path, bank: str, sessions: Sequence[ImportedSession]) -> None:
+    """See that `BankMemory.remember` will take all of it, before any of it is stored.
+
+    Raises:
+        BadImport: it will not.
+    """
+    checked_bank_name(bank)
+    for one in sessions:
+        try:
+            drafts_of(one.turns, {}, utc_now())
+        except InvalidInput as error:
+            raise BadImport(path, str(error), record=f"session {one.session.name!r}") from error
+
+
 def _same(moment: datetime) -> datetime:
     return moment
 
@@ -193,6 +221,8 @@ def _batches(turns: Sequence[Turn]) -> Iterator[Sequence[Turn]]:
 
 def _remembering(call: Invocation, request: Request, path: Path, kind: str) -> list[Loaded]:
     by_bank = _by_bank(request, list(read(path, kind)), kind)
+    for name, sessions in by_bank.items():
+        _check(path, name, sessions)
     total = sum(len(one.turns) for sessions in by_bank.values() for one in sessions)
     done = []
     with (

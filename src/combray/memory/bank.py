@@ -105,8 +105,16 @@ class BankMemory:
         return write_in_batches(self._parts, self.bank, checks.session(session), said, size=size)
 
     def restore(self, session: Session, turns: Sequence[Turn]) -> Remembered:
-        """Store turns of an export under the ids they have; otherwise as `remember`."""
-        return put_turns(self._parts, self.bank, session, turns)
+        """Store turns of an export under the ids they have; otherwise as `remember`.
+
+        Raises:
+            InvalidInput: a turn is not what its content hash says, or not under the id its client gave; nothing was
+                stored.
+        """
+        named = checks.session(session)
+        if named is None:
+            raise InvalidInput("name the session of the turns.")
+        return put_turns(self._parts, self.bank, named, checks.sound_turns(turns))
 
     def recall(
         self,
@@ -252,6 +260,8 @@ class BankMemory:
         """
         bank = self.bank
         chosen = self._chosen_embedder(embedder)
+        if analyser is not None and not isinstance(analyser, str):
+            checks.made(analyser, "an analyser", "analyse", "id")
         reader = analyser or registry.analyser_name(bank.analyser)
         analysed = analyse_again(self._parts, bank, self._parts.keep_analyser(reader))
         embedded = add_vectors(self._parts, bank, chosen) if chosen else 0
@@ -310,6 +320,8 @@ class BankMemory:
         """
         if session is not None:
             checks.text(session, "a session's name")
+        if after is not None:
+            checks.text(after, "after")
         return finding.turns(self._parts, self._name, session, after=after)
 
     def last_turns(self, n: int, session: str | None = None) -> list[Turn]:

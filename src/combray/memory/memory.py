@@ -23,6 +23,7 @@ from combray.memory.parts import Parts
 from combray.methods.base import Method
 from combray.model import Bank, Clock, Job, utc_now
 from combray.model.time import zone as checked_zone
+from combray.model.turn import checked_bank_name
 from combray.store.base import Finding, ForgetReceipt, Selection, Store
 from combray.text.base import Analyser
 
@@ -103,14 +104,17 @@ class Memory:
 
         if path is not None and not isinstance(path, str | os.PathLike):
             raise InvalidInput(f"a database is a path, not {path!r}.")
+        if settings is not None:
+            checks.made(settings, "Settings", "synchronous", "database")
         settings = settings or Settings.from_environment()
         folder: Path | None = None
         if str(path) == ":memory:":
             folder = Path(mkdtemp(prefix="combray-"))
             target = folder / "memory.db"
         else:
-            target = Path(settings.database if path is None else path).expanduser()
+            target = Path(settings.database if path is None else path)
         if path is None:
+            target = target.expanduser()
             target.parent.mkdir(parents=True, exist_ok=True)
         store = SqliteStore(target, synchronous=settings.synchronous)
         try:
@@ -180,7 +184,7 @@ class Memory:
         embedder = self._parts.embedder()
         self._parts.store.create_bank(
             Bank(
-                name=_scoped(name),
+                name=checked_bank_name(_scoped(name)),
                 zone=zone,
                 analyser=self._analyser.id,
                 embedder=embedder.id if embedder else None,

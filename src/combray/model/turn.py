@@ -27,6 +27,11 @@ _UNDESCRIBED = re.compile(r"image|\d+ images")
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
+_MISLEADING = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]"
+)
+"""Controls, and what turns the direction of text or cannot be seen; joiners are left, being parts of words."""
+
 
 class Role(StrEnum):
     """Who speaks, in the words of chat interfaces."""
@@ -76,6 +81,21 @@ def checked_name(value: object, what: str) -> str:
     if _UNSTORABLE.search(value) or any(ord(char) < 32 for char in value):
         raise InvalidInput(f"{what} {value!r} holds control characters or lone surrogates.")
     return value
+
+
+def checked_bank_name(value: object) -> str:
+    """The name of a new bank: one that cannot be mistaken for another by eye.
+
+    Raises:
+        InvalidInput: see `checked_name`; or it holds unseen characters, or begins or ends with white space.
+    """
+    name = checked_name(value, "a bank's name")
+    if name != name.strip() or _MISLEADING.search(name):
+        raise InvalidInput(
+            f"a bank's name {name!a} begins or ends with white space, or holds characters that cannot be "
+            "seen; leave them out."
+        )
+    return name
 
 
 def checked_json(value: Mapping[str, Any], what: str) -> dict[str, Any]:

@@ -7,11 +7,12 @@ no database can hold (`combray.model.turn.storable`) is refused here, since the 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
-from combray.errors import InvalidInput
+from combray.errors import InvalidInput, NotOurFile
 from combray.model import Bank, Role, Session, Turn
 from combray.model.time import from_stored, offset_of, to_stored
 from combray.store.base import TurnRow
@@ -24,6 +25,9 @@ LAST = (1 << SHIFT) - 1
 """The highest n that a bank can give."""
 
 MAX_BANKS = 2**31 - 1
+
+MAX_DIMENSION = 1 << 16
+"""Longer vectors than any embedder makes (the longest known have 12,288 numbers) are damage."""
 
 BANK_COLUMNS = "name, zone, analyser, embedder, dimension, created_at, revision, erase_epoch, n_turns, n_sessions, methods"
 
@@ -41,7 +45,30 @@ TURN_COLUMNS = (
 Terms = dict[str, dict[str, int]]
 """Occurrences by kind and term."""
 
+P = ParamSpec("P")
+T = TypeVar("T")
 
+
+def decoding(read: Callable[P, T]) -> Callable[P, T]:
+    """The function, for one that reads values out of rows: what cannot be read is damage.
+
+    Raises:
+        NotOurFile: (the function, when called) a row does not hold what was stored.
+    """
+
+    @wraps(read)
+    def reading(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return read(*args, **kwargs)
+        except (ValueError, LookupError, TypeError, AttributeError, OverflowError) as error:
+            raise NotOurFile(
+                f"the database is damaged: a row cannot be read ({error}). `combray doctor` says more; put back a copy."
+            ) from error
+
+    return reading
+
+
+@decoding
 def bank_of(row: Sequence[Any]) -> Bank:
     """The bank behind a row of `BANK_COLUMNS`."""
     return Bank(
@@ -59,11 +86,13 @@ def bank_of(row: Sequence[Any]) -> Bank:
     )
 
 
+@decoding
 def methods_of(text: str) -> tuple[str, ...]:
     """The methods behind a bank's column."""
     return tuple(json.loads(text)) if text != "[]" else ()
 
 
+@decoding
 def session_of(row: Sequence[Any]) -> Session:
     """The session behind a row of `SESSION_COLUMNS`."""
     return Session(
@@ -71,11 +100,12 @@ def session_of(row: Sequence[Any]) -> Session:
         title=row[1],
         source=row[2],
         started_at=_time(row[3], row[4]),
-        metadata=json.loads(row[5]),
+        metadata=metadata_of(row[5]),
         n_turns=row[6],
     )
 
 
+@decoding
 def turn_of(row: Sequence[Any]) -> Turn:
     """The turn behind a row of `TURN_COLUMNS`."""
     return Turn(
@@ -89,11 +119,29 @@ def turn_of(row: Sequence[Any]) -> Turn:
         caption=row[9],
         client_id=row[10],
         content=row[11],
-        metadata=json.loads(row[12]) if row[12] != "{}" else {},
-        tags=tuple(json.loads(row[13])) if row[13] != "[]" else (),
+        metadata=metadata_of(row[12]) if row[12] != "{}" else {},
+        tags=tuple(tags_of(row[13])) if row[13] != "[]" else (),
         expires_at=_time(row[14], row[15]),
         stored_at=from_stored(row[16]),
     )
+
+
+@decoding
+def terms_of(text: str) -> Terms:
+    """The occurrences behind an analysis."""
+    return {kind: dict(counts) for kind, counts in json.loads(text).items()}
+
+
+@decoding
+def metadata_of(text: str) -> dict[str, Any]:
+    """The JSON object behind a column."""
+    return dict(json.loads(text))
+
+
+@decoding
+def tags_of(text: str) -> list[str]:
+    """The tags behind a turn's column."""
+    return [str(tag) for tag in json.loads(text)]
 
 
 def turn_values(row: TurnRow) -> tuple[Any, ...]:

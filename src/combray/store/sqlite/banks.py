@@ -5,11 +5,11 @@ from __future__ import annotations
 import sqlite3
 from dataclasses import dataclass
 
-from combray.errors import Conflict, InvalidInput, NotFound, StoreError
+from combray.errors import Conflict, InvalidInput, NotFound, NotOurFile, StoreError
 from combray.model import Bank
 from combray.model.time import to_stored
 from combray.store.base import BankState
-from combray.store.rows import BANK_COLUMNS, MAX_BANKS, as_json, bank_of, methods_of
+from combray.store.rows import BANK_COLUMNS, MAX_BANKS, MAX_DIMENSION, as_json, bank_of, methods_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,6 +143,10 @@ def state(connection: sqlite3.Connection, name: str) -> BankState:
     ).fetchone()
     if row is None:
         raise NotFound("bank", name)
+    if not 0 <= row[3] <= MAX_DIMENSION:
+        raise NotOurFile(
+            f"the database is damaged: bank {name!r} has vectors of dimension {row[3]}. Put back a copy."
+        )
     return BankState(
         revision=row[0],
         erase_epoch=row[1],

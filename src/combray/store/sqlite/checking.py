@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import datetime
 
+from combray.errors import NotOurFile
 from combray.model.ids import content_key, turn_id_from_client
 from combray.store.base import Finding
-from combray.store.rows import LAST, SHIFT
+from combray.store.rows import (
+    LAST,
+    SESSION_COLUMNS,
+    SHIFT,
+    TURN_COLUMNS,
+    session_of,
+    tags_of,
+    terms_of,
+    turn_of,
+)
 from combray.store.sqlite import checking_derived
 from combray.store.sqlite.banks import BankKey, find, find_space
 from combray.store.sqlite.deleting import editions
@@ -49,6 +58,12 @@ _MISFITS = (
     "LEFT JOIN turn ON turn.doc = embedded.id + :to_doc"
 )
 
+_SESSIONS = f"SELECT {SESSION_COLUMNS} FROM session WHERE bank = ?"  # noqa: S608 (constants)
+_TURNS = (
+    f"SELECT {TURN_COLUMNS} FROM turn JOIN session ON session.number = turn.session "  # noqa: S608
+    "WHERE turn.bank = ?"
+)
+
 _Check = Callable[[sqlite3.Connection, BankKey], Iterator[Finding]]
 
 
@@ -61,12 +76,19 @@ def check(connection: sqlite3.Connection, bank: str | None, now: datetime | None
         key = find(connection, name)
         n_turns += _count(connection, "SELECT n_turns FROM bank WHERE number = :bank", key)
         for step in _CHECKS:
-            findings += [_named(name, finding) for finding in step(connection, key)]
+            findings += [_named(name, finding) for finding in _taken(step, connection, key)]
         findings += [_named(name, found) for found in checking_derived.jobs(connection, key, now)]
     if not findings:
         what = f"no damage found in {len(names)} banks with {n_turns} turns."
         findings.append(Finding(severity="ok", what=what, n=n_turns))
     return findings
+
+
+def _taken(step: _Check, connection: sqlite3.Connection, bank: BankKey) -> list[Finding]:
+    try:
+        return list(step(connection, bank))
+    except NotOurFile as damage:
+        return [_error(str(damage).removesuffix("."), 1, "put back a copy")]
 
 
 def _file(connection: sqlite3.Connection) -> Iterator[Finding]:
@@ -113,7 +135,7 @@ def _unlike_postings(connection: sqlite3.Connection, bank: BankKey, edition: int
         "LEFT JOIN turn ON turn.doc = analysis.doc WHERE analysis.bank = ? AND analysis.edition = ?",
         key,
     ):
-        for kind, counts in json.loads(text).items():
+        for kind, counts in terms_of(text).items():
             for term, tf in counts.items():
                 sums[doc] += hash((kind, term, session, tf, length))
     for doc, *row in connection.execute(
@@ -128,7 +150,7 @@ def _tags(connection: sqlite3.Connection, bank: BankKey) -> Iterator[Finding]:
     for doc, text in connection.execute(
         "SELECT doc, tags FROM turn WHERE bank = ? AND tags <> '[]'", (bank.number,)
     ):
-        for tag in json.loads(text):
+        for tag in tags_of(text):
             sums[doc] += hash(tag)
     for doc, tag in connection.execute(
         "SELECT doc, tag FROM turn_tag WHERE bank = ?", (bank.number,)
@@ -165,6 +187,8 @@ def _vectors(connection: sqlite3.Connection, bank: BankKey) -> Iterator[Finding]
 
 def _bare(connection: sqlite3.Connection, bank: BankKey) -> Iterator[Finding]:
     if bank.embedder is None:
+        if bank.dimension:
+            yield _error("the bank has a dimension and no embedder", 1, _reindex(bank))
         return
     space, dimension = find_space(connection, bank.number, bank.embedder) or (0, 0)
     if dimension != bank.dimension:
@@ -176,6 +200,21 @@ def _bare(connection: sqlite3.Connection, bank: BankKey) -> Iterator[Finding]:
     ).fetchone()
     if n:
         yield _warning("turns have no vectors yet", n, _reindex(bank))
+
+
+def _unreadable(connection: sqlite3.Connection, bank: BankKey) -> Iterator[Finding]:
+    for what, read, query in (
+        ("sessions", session_of, _SESSIONS),
+        ("turns", turn_of, _TURNS),
+    ):
+        n = 0
+        for row in connection.execute(query, (bank.number,)):
+            try:
+                read(row)
+            except NotOurFile:
+                n += 1
+        if n:
+            yield _error(f"{what} cannot be read", n, "put back a copy")
 
 
 def _contents(connection: sqlite3.Connection, bank: BankKey) -> Iterator[Finding]:
@@ -201,6 +240,7 @@ _CHECKS: tuple[_Check, ...] = (
     _vectors,
     _bare,
     _contents,
+    _unreadable,
     checking_derived.units,
     checking_derived.vectors,
 )

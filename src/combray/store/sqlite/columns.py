@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from combray.store.base import Columns, Postings, Vectors
-from combray.store.rows import LAST, SHIFT
+from combray.store.rows import LAST, SHIFT, decoding, terms_of
 from combray.store.sqlite.banks import BankKey, find_space
 from combray.store.sqlite.writing import token_bytes
 
@@ -31,6 +31,7 @@ def integers(text: str | None) -> NDArray[np.int64]:
     return np.fromstring(text, np.int64, sep=",")
 
 
+@decoding
 def columns(connection: sqlite3.Connection, bank: BankKey, after: int) -> Columns:
     """The turns after a document as columns, in order of document."""
     first, last = max(bank.number << SHIFT, after + 1), (bank.number + 1 << SHIFT) - 1
@@ -47,6 +48,10 @@ def columns(connection: sqlite3.Connection, bank: BankKey, after: int) -> Column
     session = integers(row[1])
     speaker, speakers = _indexed(json.loads(row[9]))
     role, roles = _indexed(json.loads(row[10]))
+    names = _session_names(connection, np.unique(session))
+    said_at = _micros(row[5])
+    if len(said_at) != len(doc) or not names.keys() >= set(session.tolist()):
+        raise ValueError("turns of no session, or said at no time")
     expires = np.full(len(doc), NEVER, np.int64)
     if row[7]:
         expires = np.where(integers(row[8]) == 1, _micros(row[6]), expires)
@@ -56,16 +61,17 @@ def columns(connection: sqlite3.Connection, bank: BankKey, after: int) -> Column
         position=integers(row[2]),
         speaker=speaker,
         role=role,
-        said_at=_micros(row[5]),
+        said_at=said_at,
         expires_at=expires,
         n_terms=integers(row[3]).astype(np.int32),
         question=integers(row[4]) == 1,
         speakers=speakers,
         roles=roles,
-        sessions=_session_names(connection, np.unique(session)),
+        sessions=names,
     )
 
 
+@decoding
 def postings(
     connection: sqlite3.Connection, bank: BankKey, kind: str, terms: Sequence[str]
 ) -> Postings:
@@ -89,6 +95,7 @@ def postings(
     )
 
 
+@decoding
 def terms(
     connection: sqlite3.Connection, bank: BankKey, kind: str, docs: Sequence[int]
 ) -> dict[int, dict[str, int]]:
@@ -98,9 +105,10 @@ def terms(
         "ON analysis.bank = ? AND analysis.edition = ? AND analysis.doc = wanted.value",
         (json.dumps([int(doc) for doc in docs]), bank.number, bank.edition),
     )
-    return {doc: json.loads(text).get(kind, {}) for doc, text in rows}
+    return {doc: terms_of(text).get(kind, {}) for doc, text in rows}
 
 
+@decoding
 def vectors(connection: sqlite3.Connection, bank: BankKey, embedder: str, after: int) -> Vectors:
     """The vectors of an embedder, of documents after one; none where it is unknown in the bank."""
     space, dimension = find_space(connection, bank.number, embedder) or (0, 0)

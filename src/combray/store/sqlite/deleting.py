@@ -17,7 +17,7 @@ from datetime import datetime
 from combray.errors import InvalidInput, NotFound
 from combray.model.time import to_stored
 from combray.store.base import ForgetReceipt, Selection
-from combray.store.rows import LAST, SHIFT
+from combray.store.rows import LAST, SHIFT, tags_of, terms_of
 from combray.store.sqlite import dropping, jobs
 from combray.store.sqlite.banks import BankKey, Change, record
 
@@ -89,7 +89,7 @@ def drop_analysis(
     keys = [
         (bank.number, edition, kind, term, doc)
         for doc, text in rows
-        for kind, counts in json.loads(text).items()
+        for kind, counts in terms_of(text).items()
         for term in counts
     ]
     cursor = connection.executemany(
@@ -188,7 +188,7 @@ def _turns(
         ids = [(space << SHIFT | doc & LAST,) for doc in docs]
         for table in ("vector", "vector_tokens"):
             removed[table] += _delete_each(connection, f"{table} WHERE id = ?", ids)
-    tags = [(bank.number, tag, row[0]) for row in gone for tag in json.loads(row[4])]
+    tags = [(bank.number, tag, row[0]) for row in gone for tag in tags_of(row[4])]
     removed["turn_tag"] = _delete_each(
         connection, "turn_tag WHERE bank = ? AND tag = ? AND doc = ?", tags
     )

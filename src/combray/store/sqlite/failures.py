@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from json import JSONDecodeError
 from pathlib import Path
 
 from combray.errors import InvalidInput, NotOurFile, StoreError, StoreFull
@@ -22,6 +23,9 @@ def translated(path: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise _of_sqlite(error, path) from error
+    except (JSONDecodeError, UnicodeDecodeError) as error:
+        # Nothing is decoded inside but what the file holds.
+        raise _damaged(path, error) from error
     except (OverflowError, UnicodeEncodeError) as error:
         raise InvalidInput(f"a value that no database can hold: {error}.") from error
     except OSError as error:
@@ -32,11 +36,10 @@ def _of_sqlite(error: sqlite3.Error, path: Path) -> Exception:
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR and _is_full(path)):
         return _full(path)
-    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-        return NotOurFile(
-            f"{path} is damaged ({error}). Put back a copy, or save what can be read with "
-            "`sqlite3 FILE .recover`."
-        )
+    # Python raises this one without a code.
+    undecoded = str(error).startswith("Could not decode to UTF-8")
+    if undecoded or code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+        return _damaged(path, error)
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return StoreError(f"{path} is locked by another program; nothing was changed. Try again.")
     if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
@@ -47,6 +50,13 @@ def _of_sqlite(error: sqlite3.Error, path: Path) -> Exception:
     if code == sqlite3.SQLITE_TOOBIG:
         return InvalidInput("a value is larger than a database row can be.")
     return StoreError(f"{path}: {error}.")
+
+
+def _damaged(path: Path, error: Exception) -> NotOurFile:
+    return NotOurFile(
+        f"{path} is damaged ({error}). Put back a copy, or save what can be read with "
+        "`sqlite3 FILE .recover`."
+    )
 
 
 def _of_system(error: OSError, path: Path) -> StoreError:

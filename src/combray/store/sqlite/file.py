@@ -28,12 +28,20 @@ def checked_path(path: str | Path) -> Path:
     """The absolute path, if a store can be there.
 
     Raises:
-        ConfigError: it is empty or ``:memory:``.
+        ConfigError: it is empty or ``:memory:``, holds a NUL, or names a user or link that leads nowhere.
         StoreError: its folder does not exist.
     """
     if str(path) in ("", ":memory:"):
         raise ConfigError("a store is a file; for a passing one use a temporary directory.")
-    absolute = Path(path).expanduser().absolute()
+    if "\0" in str(path):
+        raise ConfigError(f"{str(path)!r} holds a NUL character; no file has such a name.")
+    try:
+        # Through links, so that all who write to one file wait for one lock beside it.
+        absolute = Path(path).expanduser().resolve()
+    except (RuntimeError, ValueError) as error:
+        raise ConfigError(f"{str(path)!r} cannot be followed: {error}") from error
+    except OSError as error:
+        raise StoreError(f"{str(path)!r} cannot be followed: {error.strerror}.") from error
     if not absolute.parent.is_dir():
         raise StoreError(f"there is no folder {absolute.parent}; make it, or choose another path.")
     return absolute

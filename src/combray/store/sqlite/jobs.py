@@ -12,6 +12,7 @@ from combray.errors import Conflict
 from combray.model import Job, JobState
 from combray.model.time import from_stored, to_stored
 from combray.store.derived import TURNS, Claim
+from combray.store.rows import decoding
 from combray.store.sqlite.banks import BankKey
 
 _COLUMNS = (
@@ -223,6 +224,7 @@ def found(
     return [_job(row) for row in rows]
 
 
+@decoding
 def _job(row: Sequence[Any]) -> Job:
     return Job(
         number=row[0],

@@ -11,6 +11,7 @@ from datetime import datetime
 from combray.model import Call
 from combray.model.time import from_stored, to_stored
 from combray.store.derived import CallSummary
+from combray.store.rows import decoding
 from combray.store.sqlite.banks import BankKey
 
 _COLUMNS = (
@@ -53,6 +54,7 @@ def add(connection: sqlite3.Connection, bank: BankKey, calls: Sequence[Call]) ->
     )
 
 
+@decoding
 def page(connection: sqlite3.Connection, bank: BankKey, part: Part, limit: int) -> list[Call]:
     """Rows of the part in order of time."""
     where, values = part

@@ -14,7 +14,7 @@ from combray.errors import EmbedderMismatch, InvalidInput
 from combray.model import DerivedRecord, MadeBy, RecordKind, Status
 from combray.model.time import from_stored
 from combray.store.derived import DerivedState, Edges, RecordColumns, Sources, Unit
-from combray.store.rows import LAST, SHIFT
+from combray.store.rows import LAST, SHIFT, decoding
 from combray.store.sqlite.banks import BankKey, find_space, open_space
 
 _KINDS = {str(kind): index for index, kind in enumerate(RecordKind)}
@@ -98,6 +98,7 @@ def _units(
     ]
 
 
+@decoding
 def records(
     connection: sqlite3.Connection, bank: BankKey, numbers: Sequence[int]
 ) -> dict[int, DerivedRecord]:
@@ -145,6 +146,7 @@ def records(
     }
 
 
+@decoding
 def columns(
     connection: sqlite3.Connection, bank: BankKey, method: str, after: int
 ) -> RecordColumns:

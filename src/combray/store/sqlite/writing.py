@@ -11,7 +11,16 @@ from combray.errors import Conflict, EmbedderMismatch, InvalidInput, StoreError
 from combray.model import Session
 from combray.store.base import PutReceipt, TurnRow, VectorRow
 from combray.store.derived import TURNS
-from combray.store.rows import LAST, SHIFT, Terms, as_json, postings_of, time_values, turn_values
+from combray.store.rows import (
+    LAST,
+    SHIFT,
+    Terms,
+    as_json,
+    metadata_of,
+    postings_of,
+    time_values,
+    turn_values,
+)
 from combray.store.sqlite import jobs
 from combray.store.sqlite.banks import BankKey, Change, find_space, record
 
@@ -187,13 +196,13 @@ def _fill(connection: sqlite3.Connection, number: int, session: Session) -> bool
     ).fetchone()
     title, source, started_at, started_offset, metadata = stored
     given_at, given_offset = time_values(session.started_at)
-    merged: Mapping[str, Any] = {**session.metadata, **json.loads(metadata)}
+    merged: Mapping[str, Any] = {**session.metadata, **metadata_of(metadata)}
     filled = (
         session.title if title is None else title,
         session.source if source is None else source,
         given_at if started_at is None else started_at,
         given_offset if started_at is None else started_offset,
-        metadata if len(merged) == len(json.loads(metadata)) else as_json(merged),
+        metadata if len(merged) == len(metadata_of(metadata)) else as_json(merged),
     )
     if filled == stored:
         return False
