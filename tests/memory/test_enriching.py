@@ -417,3 +417,17 @@ def test_a_job_whose_workers_all_die_is_given_up_and_says_so(opened, clock):
     assert [failed.code for failed in worked.failed] == ["abandoned"]
     assert [job.state for job in bank.enrichment.jobs()] == ["failed"]
     assert bank.enrichment.retry() == 1
+
+
+def test_what_a_model_cannot_find_is_a_failed_job_and_does_not_end_the_worker(opened):
+    from combray.errors import NotFound
+
+    def reply(text):
+        if "Powerful" in text and "<topics>" not in text:
+            raise NotFound("recorded reply", "…")
+
+    bank = filled(opened(doubles.failing(reply)))
+    worked = bank.enrichment.run()
+    assert [failed.code for failed in worked.failed] == ["not_found"]
+    assert worked.done > 0
+    assert any("support group again" in text for text in texts(bank))

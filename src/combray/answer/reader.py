@@ -10,7 +10,7 @@ from combray import prompts
 from combray.answer.base import REFUSAL, Answer, AnswerParams, Refusals
 from combray.answer.cites import without_cites
 from combray.answer.times import Spans, resolved_times
-from combray.llm.base import LLM, Completion, Message, Occasion
+from combray.llm.base import LLM, Completion, Message, Occasion, messages_of
 from combray.model import Recall
 
 PHASE = "answer"
@@ -114,7 +114,7 @@ class Reader:
             question=asked.question,
             rule=rule,
         )
-        return [Message(role=role, content=content) for role, content in rendered]
+        return messages_of(rendered)
 
 
 def _is_refusal(text: str) -> bool:

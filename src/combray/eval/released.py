@@ -11,6 +11,7 @@ from combray.embed.base import Embedder
 from combray.eval.datasets.anchormem import MODEL, ReleasedRun
 from combray.eval.datasets.base import TurnKey
 from combray.memory import BankMemory, Memory
+from combray.memory.rows import halved
 from combray.methods.anchor.derive import EVENT, FACTS, METHOD, cluster_key
 from combray.model import MadeBy, RecordKind, record_id, utc_now
 from combray.model.ids import content_hash, turn_id_from_client
@@ -28,8 +29,7 @@ def remember_anchormem(
     """
     store, name = memory.store, bank.name
     texts = [*run.facts.values(), *(event.text for event in run.events)]
-    rows = embedder.embed(texts).vectors.astype("<f2")
-    vectors = {text: row.tobytes() for text, row in zip(texts, rows, strict=True)}
+    vectors = dict(zip(texts, halved(embedder.embed(texts)), strict=True))
     docs = _docs(memory, name, run)
     chunks = [
         UnitRow(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -23,6 +23,11 @@ class Message:
 
     role: Literal["system", "user", "assistant"]
     content: str
+
+
+def messages_of(rendered: Iterable[tuple[Literal["system", "user"], str]]) -> list[Message]:
+    """Roles and contents, as a prompt renders them, as messages."""
+    return [Message(role=role, content=content) for role, content in rendered]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +93,7 @@ __all__ = [
     "Outcome",
     "Replies",
     "Usage",
+    "messages_of",
     "unrecorded",
 ]
 

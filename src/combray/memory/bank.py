@@ -13,7 +13,7 @@ from combray.embed.base import Embedder
 from combray.errors import InvalidInput
 from combray.memory import checks, finding
 from combray.memory.drafts import DraftLike
-from combray.memory.parts import Parts
+from combray.memory.parts import Parts, resolved
 from combray.memory.reading import Request, Stages, find, recall
 from combray.memory.unmatched import explained
 from combray.memory.writing import (
@@ -359,8 +359,4 @@ class BankMemory:
         return registry.embedder(embedder, self._parts.settings)
 
     def _method(self, method: Method | str | None) -> Method:
-        if method is None:
-            return self._parts.method
-        if isinstance(method, str):
-            return registry.method(method)
-        return checks.made(method, "a method", "rank", "default_budget_tokens")
+        return self._parts.method if method is None else resolved(method)

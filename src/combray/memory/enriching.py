@@ -21,6 +21,7 @@ from combray.errors import CombrayError, Conflict, ExtractionError, NotFound, Ra
 from combray.llm.base import LLM, Occasion
 from combray.memory.ledger import ledger
 from combray.memory.parts import Parts
+from combray.memory.rows import halved
 from combray.methods.workbench import Deriving, Workbench
 from combray.model import Job
 from combray.store.derived import Claim
@@ -172,14 +173,10 @@ class Worker:
         try:
             with self._alive(job):
                 self._method(job).derive(self._bench(job))
-        except (Conflict, NotFound):
-            # Another worker has the job by now, or the bank is gone: there is nothing of ours to record.
-            if not self._still_ours(job):
-                return None
-            raise
-        except CombrayError as error:
-            return self._failed(job, error)
         except Exception as error:  # noqa: BLE001 (an edge: one job; a bug in a method must not end the worker)
+            # Another worker has the job by now, or the bank is gone: there is nothing of ours to record.
+            if isinstance(error, Conflict | NotFound) and not self._still_ours(job):
+                return None
             return self._failed(job, error)
         except KeyboardInterrupt:
             self._let_go(job)
@@ -264,7 +261,7 @@ class Worker:
 
         def embed(texts: Sequence[str]) -> list[bytes]:
             assert embedder is not None
-            return [row.tobytes() for row in embedder.embed(texts).vectors.astype("<f2")]
+            return halved(embedder.embed(texts))
 
         def occasion(phase: str, docs: Sequence[int]) -> Occasion:
             return ledger(parts, job.bank, phase=phase, method=job.method, docs=docs)

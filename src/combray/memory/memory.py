@@ -19,7 +19,7 @@ from combray.index.cache import ViewCache
 from combray.memory import checks
 from combray.memory.bank import BankMemory
 from combray.memory.finding import near
-from combray.memory.parts import Parts
+from combray.memory.parts import Parts, resolved
 from combray.methods.base import Method
 from combray.model import Bank, Clock, Job, utc_now
 from combray.model.time import zone as checked_zone
@@ -63,7 +63,7 @@ class Memory:
             views=ViewCache(store, settings.cache_mb << 20),
             settings=settings,
             embedder=_embedder(settings.embedder if embedder is None else embedder),
-            method=registry.method(settings.method) if method is None else _method(method),
+            method=resolved(settings.method if method is None else method),
             clock=clock,
             llm=llm,
         )
@@ -293,12 +293,6 @@ def _scoped(name: str) -> str:
     if name is None or name == "":
         raise ScopeError("name the bank: no call reaches all banks at once.")
     return checks.text(name, "a bank's name")
-
-
-def _method(method: Method | str) -> Method:
-    if isinstance(method, str):
-        return registry.method(method)
-    return checks.made(method, "a method", "rank", "default_budget_tokens")
 
 
 def _embedder(embedder: Embedder | str) -> Embedder | str:

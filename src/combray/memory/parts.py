@@ -13,6 +13,7 @@ from combray.embed.cache import CachedEmbedder
 from combray.errors import EmbedderMismatch, WeightsUnavailable
 from combray.index.cache import ViewCache
 from combray.index.records import RecordCache
+from combray.memory import checks
 from combray.methods.base import Method
 from combray.model import Bank, Clock
 from combray.pack.budget import RememberingCounter
@@ -21,6 +22,18 @@ from combray.text.base import Analyser
 
 if TYPE_CHECKING:
     from combray.llm.base import LLM
+
+
+def resolved(method: Method | str) -> Method:
+    """The method itself, or the one of that name.
+
+    Raises:
+        ConfigError: no method has that name.
+        InvalidInput: it is neither.
+    """
+    if isinstance(method, str):
+        return registry.method(method)
+    return checks.made(method, "a method", "rank", "default_budget_tokens")
 
 
 class LexicalOnly(UserWarning):

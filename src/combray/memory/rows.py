@@ -55,13 +55,18 @@ def embedded(turns: Sequence[Turn], embedder: Embedder) -> list[VectorRow]:
 
 def vector_rows(embeddings: Embeddings) -> list[VectorRow]:
     """Vectors as stored: float16, and the sign bits of the token vectors beside them."""
-    halves = embeddings.vectors.astype("<f2")
+    halves = halved(embeddings)
     if embeddings.tokens is None:
-        return [VectorRow(vector=half.tobytes()) for half in halves]
+        return [VectorRow(vector=half) for half in halves]
     return [
-        VectorRow(vector=half.tobytes(), tokens=sign_bits(tokens).tobytes())
+        VectorRow(vector=half, tokens=sign_bits(tokens).tobytes())
         for half, tokens in zip(halves, embeddings.tokens, strict=True)
     ]
+
+
+def halved(embeddings: Embeddings) -> list[bytes]:
+    """The sentence vectors alone as stored: float16, little-endian."""
+    return [half.tobytes() for half in embeddings.vectors.astype("<f2")]
 
 
 def _row(turn: Turn, analysis: Analysis, vectors: VectorRow | None) -> TurnRow:

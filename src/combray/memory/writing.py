@@ -20,7 +20,7 @@ from combray.memory.drafts import (
     without_identity,
 )
 from combray.memory.parts import Parts
-from combray.memory.rows import embedded, to_rows
+from combray.memory.rows import embedded, halved, to_rows
 from combray.model import Bank, Session, Turn, TurnDraft
 from combray.store.base import PutReceipt
 from combray.text.base import Analyser
@@ -292,8 +292,8 @@ def _embed_records(parts: Parts, bank: Bank, embedder: Embedder) -> int:
     """Embed a batch of records that lack a vector of that model; returns how many."""
     missing = parts.store.missing_record_vectors(bank.name, embedder.id, limit=_BATCH)
     if missing:
-        rows = embedder.embed([text for _, text in missing]).vectors.astype("<f2")
-        vectors = {number: row.tobytes() for (number, _), row in zip(missing, rows, strict=True)}
+        rows = halved(embedder.embed([text for _, text in missing]))
+        vectors = {number: row for (number, _), row in zip(missing, rows, strict=True)}
         parts.store.put_record_vectors(bank.name, embedder.id, embedder.dimension, vectors)
     return len(missing)
 

@@ -16,7 +16,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, field_validator
 
 from combray.errors import ConfigError, ExtractionError, InvalidInput, ProviderError, Unauthorised
-from combray.llm.base import LLM, Message, Occasion
+from combray.llm.base import LLM, Message, Occasion, messages_of
 from combray.prompts import Prompt, load
 
 JUDGES = ("strict", "lenient")
@@ -119,8 +119,7 @@ class Judge:
         Raises:
             Unauthorised: the provider refuses the key, which no retry mends.
         """
-        rendered = self.prompt.messages(question=question, gold=gold, answer=answer)
-        messages = [Message(role=role, content=content) for role, content in rendered]
+        messages = messages_of(self.prompt.messages(question=question, gold=gold, answer=answer))
         occasion = replace(occasion or Occasion(), phase=PHASE, method=self.name)
         verdict = self._once(messages, occasion, 1)
         for number in range(2, self.tries + 1):

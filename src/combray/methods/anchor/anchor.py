@@ -13,6 +13,7 @@ from combray.methods.anchor.params import AnchorParams
 from combray.methods.base import Evidence, Ranking
 from combray.methods.workbench import Workbench
 from combray.model import Query, RecordKind
+from combray.store.derived import TURNS
 
 NO_VECTORS = "anchor needs vectors, and the bank has none (see `combray doctor`)"
 NO_FACTS = "anchor has no facts of this bank yet: `combray enrich` and `combray work` make them"
@@ -42,7 +43,7 @@ class Anchor:
         """See `Deriving.derive`."""
         from combray.methods.anchor.derive import draw_facts, link_facts
 
-        if bench.job.kind == "turns":
+        if bench.job.kind == TURNS:
             draw_facts(bench, self.params)
         else:
             link_facts(bench, self.params)
@@ -84,7 +85,6 @@ class Anchor:
         """Rows of the turns behind the best facts, with the cosine of the fact, shape (m,), m ≤ k."""
         best = top_k(cosines, max(self.params.n_facts, k if self.params.fill else 0))
         found = evidence.sources(numbers[best].tolist())
-        rank = np.empty(len(best), dtype=np.int64)
         order = np.argsort(numbers[best])
         rank = order[np.searchsorted(numbers[best], found.record, sorter=order)]
         rows = evidence.view.rows(found.doc)
@@ -106,17 +106,18 @@ class Anchor:
         if not len(events) or not self.params.n_events:
             return np.zeros(0, dtype=np.int64), np.zeros(0)
         if evidence.allowed is not None:
-            events = events[_seen_wholly(view.number[events], evidence)]
+            events = events[_seen_wholly(view.number[events], evidence, evidence.allowed)]
         best = events[top_k(cosines[events], self.params.n_events)]
         return view.number[best], cosines[best]
 
 
-def _seen_wholly(numbers: NDArray[np.int64], evidence: Evidence) -> NDArray[np.bool_]:
+def _seen_wholly(
+    numbers: NDArray[np.int64], evidence: Evidence, allowed: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
     """Whether every turn behind the record may be ranked, shape (n,)."""
     found = evidence.sources(numbers.tolist())
     rows = evidence.view.rows(found.doc)
-    allowed = evidence.allowed
-    hidden = (rows < 0) | (np.zeros(len(rows), bool) if allowed is None else ~allowed[rows])
+    hidden = (rows < 0) | ~allowed[rows]
     return ~np.isin(numbers, found.record[hidden])
 
 

@@ -5,7 +5,8 @@ Both work out from the bank what is lacking, so doing a job again, or half and t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -15,7 +16,7 @@ from pydantic import BaseModel
 from combray import prompts
 from combray.errors import CombrayError, NotFound
 from combray.index.records import RecordView
-from combray.llm.base import Completion, Message
+from combray.llm.base import Completion, messages_of
 from combray.methods.anchor.chunks import rendered, windows
 from combray.methods.anchor.clusters import Cluster, Plan, replan, similar_pairs
 from combray.methods.anchor.params import AnchorParams
@@ -146,19 +147,25 @@ def _of(bench: Workbench, **change: object) -> Derivation:
 
 
 def _ask_facts(bench: Workbench, chunk: Chunk) -> Completion:
-    prompt = prompts.load("anchor_facts")
-    messages = prompt.messages(turns=rendered([turn for _, turn in chunk]))
-    try:
+    first, last = chunk[0][1], chunk[-1][1]
+    messages = prompts.load("anchor_facts").messages(turns=rendered([turn for _, turn in chunk]))
+    with _noted(
+        f"It was asked for the facts of turns {first.position + 1} to {last.position + 1} of session {first.session!r}."
+    ):
         return bench.llm.complete(
-            [Message(role=role, content=content) for role, content in messages],
+            messages_of(messages),
             Facts,
             occasion=bench.occasion(FACTS, [doc for doc, _ in chunk]),
         )
+
+
+@contextmanager
+def _noted(what: str) -> Iterator[None]:
+    """Have an error say which call it happened to."""
+    try:
+        yield
     except CombrayError as error:
-        first, last = chunk[0][1], chunk[-1][1]
-        error.add_note(
-            f"It was asked for the facts of turns {first.position + 1} to {last.position + 1} of session {first.session!r}."
-        )
+        error.add_note(what)
         raise
 
 
@@ -259,7 +266,6 @@ def _wanted(reader: _Reader, cluster: Cluster) -> UnitRow:
 
 
 def _ask_event(bench: Workbench, unit: Unit, params: AnchorParams) -> Completion:
-    prompt = prompts.load("anchor_event")
     records = bench.store.records(bench.bank.name, unit.inputs)
     topics = [records[number].text for number in unit.inputs if number in records]
     if len(topics) < len(unit.inputs):
@@ -267,21 +273,16 @@ def _ask_event(bench: Workbench, unit: Unit, params: AnchorParams) -> Completion
             "fact", unit.subject, "It was forgotten meanwhile; the job goes on without it."
         )
     chunks = _chunks(bench, unit, params)
-    messages = prompt.messages(
+    messages = prompts.load("anchor_event").messages(
         topics="\n".join(f"- {topic}" for topic in topics),
         turns="\n\n".join(rendered(chunk) for chunk in chunks),
     )
-    try:
+    with _noted(
+        f"It was asked what {len(topics)} facts have in common, the first: {topics[0][:80]!r}."
+    ):
         return bench.llm.complete(
-            [Message(role=role, content=content) for role, content in messages],
-            Events,
-            occasion=bench.occasion(EVENT, unit.turns),
+            messages_of(messages), Events, occasion=bench.occasion(EVENT, unit.turns)
         )
-    except CombrayError as error:
-        error.add_note(
-            f"It was asked what {len(topics)} facts have in common, the first: {topics[0][:80]!r}."
-        )
-        raise
 
 
 def _chunks(bench: Workbench, unit: Unit, params: AnchorParams) -> list[list[Turn]]:
