@@ -291,20 +291,6 @@ def test_help_loads_nothing_that_it_does_not_need():
     assert done.stderr == ""
 
 
-def test_help_comes_quickly():
-    """CPU time, and twice what it takes on an idle machine: other work must not decide."""
-    times = []
-    for _ in range(3):
-        before = os.times()
-        subprocess.run(
-            [sys.executable, "-m", "combray.cli", "--help"], check=True, capture_output=True
-        )
-        after = os.times()
-        spent = after.children_user - before.children_user
-        times.append(spent + after.children_system - before.children_system)
-    assert min(times) < 0.8
-
-
 def test_an_import_that_a_person_watches_shows_a_bar_and_then_the_table(terminal, tmp_path):
     many(tmp_path / "long.json", 600)
     done = terminal("import", "mira", str(tmp_path / "long.json"))
