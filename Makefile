@@ -34,6 +34,7 @@ docs: .venv/dev  ## rebuild the generated parts of the README and the docs
 	$(BIN)/python tools/api_reference.py
 	$(BIN)/python benchmarks/readme_table.py
 	$(BIN)/python benchmarks/anchor_table.py
+	$(BIN)/python benchmarks/atom_table.py
 
 bench: .venv/dev  ## measure on the benchmark data (COMBRAY_DATA, or ../shared/data)
 	$(BIN)/combray bench locomo --method fused --method edge --method dense --method late --save $(RESULTS)

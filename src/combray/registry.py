@@ -17,6 +17,8 @@ from combray.text.base import Analyser
 if TYPE_CHECKING:
     from combray.llm.base import LLM
     from combray.methods.anchor import Anchor
+    from combray.methods.atom import Atom
+    from combray.methods.simple import Simple
     from combray.methods.workbench import Deriving
 
 T = TypeVar("T")
@@ -73,6 +75,18 @@ def _anchor() -> Anchor:
     return Anchor()
 
 
+def _atom() -> Atom:
+    from combray.methods.atom import Atom
+
+    return Atom()
+
+
+def _simple() -> Simple:
+    from combray.methods.simple import Simple
+
+    return Simple()
+
+
 def _single(channel: str) -> Callable[[], Method]:
     def make() -> Method:
         from combray.methods.single import Single
@@ -100,12 +114,18 @@ METHODS: Mapping[str, Callable[[], Method]] = {
     "fused": _fused,
     "edge": _edge,
     "anchor": _anchor,
+    "atom": _atom,
+    "simple": _simple,
     "bm25": _single("bm25"),
     "dense": _single("dense"),
     "late": _single("late"),
 }
 
-DERIVING: Mapping[str, Callable[[], Deriving]] = {"anchor": _anchor}
+DERIVING: Mapping[str, Callable[[], Deriving]] = {
+    "anchor": _anchor,
+    "atom": _atom,
+    "simple": _simple,
+}
 """The methods that derive records with a language model."""
 
 

@@ -49,6 +49,18 @@ def test_locomo_prints_one_json_object_and_its_table_beside_it(cli, data, tmp_pa
     assert (tmp_path / "results" / "locomo-bm25.json").exists()
 
 
+def test_a_result_that_cannot_be_saved_is_shown_all_the_same(cli, data, tmp_path):
+    (tmp_path / "locomo-bm25.json").write_text("my notes")
+    done = cli(
+        *("bench", "locomo", "--method", "bm25", "--data", data, "--json"),
+        *("--save", str(tmp_path)),
+    )
+    assert done.code == 2
+    assert "another folder" in json.loads(done.out)["error"]["message"]
+    assert "LoCoMo" in done.err
+    assert (tmp_path / "locomo-bm25.json").read_text() == "my notes"
+
+
 def test_saved_rows_are_compared_question_by_question(cli, data, tmp_path):
     folder = str(tmp_path / "results")
     cli("bench", "locomo", "--method", "bm25", "--data", data, "--save", folder, "--quiet")
@@ -69,3 +81,9 @@ def test_missing_data_say_where_they_can_be_had(cli, name, tmp_path):
 def test_an_unknown_method_is_an_error_that_lists_what_exists(cli, data):
     done = cli("bench", "locomo", "--method", "magic", "--data", data)
     assert (done.code, "fused" in done.err) == (2, True)
+
+
+def test_facts_of_a_system_that_released_none_are_refused_with_those_there_are(cli, data):
+    done = cli("bench", "locomo", "--method", "atom", "--facts", "edgemem", "--data", data)
+    assert done.code == 2
+    assert "anchormem, atommem" in done.err

@@ -1,6 +1,8 @@
 """`doctor`, `config` and `reindex`: the state of things."""
 
 import json
+import sqlite3
+from contextlib import closing
 
 import pytest
 
@@ -134,3 +136,16 @@ def test_a_setting_that_cannot_be_is_an_error(cli, monkeypatch):
     monkeypatch.setenv("COMBRAY_CACHE_MB", "lots")
     done = cli("config")
     assert (done.code, "COMBRAY_CACHE_MB" in done.err) == (2, True)
+
+
+def test_a_damaged_zone_and_analyser_are_findings_with_a_remedy(cli, database):
+    cli("remember", "mira", "The heron came back.")
+    with closing(sqlite3.connect(database)) as connection, connection:
+        connection.execute("UPDATE bank SET zone = 'Europe/Combray', analyser = 'heavy:9'")
+    for arguments in ((), ("mira",), ("--fix",)):
+        done = cli("doctor", *arguments, "--json")
+        assert done.code == 1, done.err
+        errors = [one for one in json.loads(done.out)["findings"] if one["severity"] == "error"]
+        assert ["zone" in one["what"] for one in errors] == [True, False]
+        assert all(one["remedy"] for one in errors)
+        assert "'heavy:9'" in errors[1]["what"]

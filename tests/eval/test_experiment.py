@@ -1,6 +1,6 @@
 import csv
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -85,6 +85,49 @@ def test_a_result_is_saved_as_json_rows_and_plot(locomo_result, tmp_path):
     assert len(lines) == 2 * 14
     assert {"method", "bank", "question", "recall@10", "budget@1024", "support"} <= set(lines[0])
     assert files[2].read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("ending", "content"),
+    [
+        ("json", b'{"benchmark": "mine"}'),
+        ("json", b"my notes"),
+        ("json", b""),
+        ("csv", b"a,b\n1,2\n"),
+        ("png", b"\x89PNG\r\n\x1a\n my picture"),
+    ],
+)
+def test_a_file_that_no_benchmark_wrote_is_not_replaced(locomo_result, tmp_path, ending, content):
+    out = tmp_path / "out"
+    out.mkdir()
+    mine = out / f"locomo-bm25.{ending}"
+    mine.write_bytes(content)
+    with pytest.raises(InvalidInput, match="another folder"):
+        locomo_result.save(out)
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == {mine.name: content}
+
+
+def test_a_result_replaces_an_earlier_one_and_keeps_modes_and_links(locomo_result, tmp_path):
+    out = tmp_path / "out"
+    document, rows, plot = locomo_result.save(out)
+    document.chmod(0o600)
+    elsewhere = rows.rename(out / "rows-elsewhere.csv")
+    rows.symlink_to(elsewhere)
+    assert locomo_result.save(out) == [document, rows, plot]
+    assert document.stat().st_mode & 0o777 == 0o600
+    assert rows.is_symlink()
+    assert len(list(out.iterdir())) == 4
+
+
+def test_a_write_that_fails_leaves_the_earlier_result(locomo_result, tmp_path):
+    out = tmp_path / "out"
+    document = locomo_result.save(out)[0]
+    before = document.read_bytes()
+    broken = replace(locomo_result, document={**locomo_result.document, "mean": float("nan")})
+    with pytest.raises(ValueError, match="JSON"):
+        broken.save(out)
+    assert document.read_bytes() == before
+    assert len(list(out.iterdir())) == 3
 
 
 def test_the_same_run_gives_the_same_numbers(locomo_result, small_locomo):

@@ -16,6 +16,7 @@ from combray.eval.metrics import (
     percentile,
     recall_all,
     recall_any,
+    recall_atommem,
     recall_fractional,
     reciprocal_rank,
 )
@@ -158,3 +159,18 @@ def test_a_bootstrap_of_nothing_or_of_unequal_lengths_is_an_error():
 def test_percentiles_interpolate():
     assert percentile([1, 2, 3, 4], 50) == 2.5
     assert percentile([5], 95) == 5
+
+
+def test_atommem_counts_evidence_as_it_stands():
+    found = ["D1:1", "D1:1", "D2:3"]
+    assert recall_atommem(found, ["D1:1", "D9:9"]) == 0.5
+    assert recall_atommem(found, ["D1:1; D2:3"]) == 0.0
+    assert recall_atommem(found, ["D1:1", "D1:1", "D9:9"]) == pytest.approx(2 / 3)
+
+
+def test_atommem_counts_a_question_without_evidence_as_found():
+    assert recall_atommem([], []) == 1.0
+
+
+def test_atommem_counts_facts_and_not_the_turns_behind_them():
+    assert recall_atommem(["D1:1", "D1:1", "D2:3"], ["D2:3"], 2) == 0.0

@@ -1,11 +1,16 @@
 import json
 import os
+import sqlite3
+import stat
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from combray.errors import InvalidInput
 from combray.importers import BadImport, combray_jsonl, detect, read
 from combray.model import Bank, Role, Session, Turn
 from combray.model.ids import content_key
@@ -172,9 +177,87 @@ def test_damage_is_an_error_that_names_the_line(export, change, line, problem):
     assert problem in str(caught.value)
 
 
+@pytest.fixture
+def bank(tmp_path):
+    from combray import Memory
+
+    with Memory.open(tmp_path / "m.db", embedder="none") as memory:
+        bank = memory.create_bank("b")
+        bank.remember("one")
+        yield bank
+
+
+@pytest.mark.parametrize("ending", ["-wal", "-shm", "-journal", ".lock"])
+@pytest.mark.parametrize("there", [True, False])
+def test_a_file_that_a_database_keeps_beside_it_is_no_target(bank, tmp_path, ending, there):
+    target = tmp_path / f"other.db{ending}"
+    if there:
+        target.touch()
+    with pytest.raises(InvalidInput, match="beside"):
+        bank.export_to(target)
+    assert target.exists() == there
+    assert not there or target.stat().st_size == 0
+
+
+@pytest.mark.parametrize("ending", ["-wal", "-journal", ".lock"])
+def test_an_empty_file_that_begins_a_database_is_no_target(bank, tmp_path, ending):
+    target = tmp_path / "young.db"
+    target.touch()
+    (tmp_path / f"young.db{ending}").touch()
+    with pytest.raises(InvalidInput, match="not an export"):
+        bank.export_to(target)
+    assert target.stat().st_size == 0
+
+
+def test_a_live_database_is_no_target_and_keeps_its_locks(bank, tmp_path):
+    other = sqlite3.connect(tmp_path / "theirs.db", isolation_level=None)
+    other.execute("CREATE TABLE theirs (a)")
+    other.execute("BEGIN EXCLUSIVE")
+    link = tmp_path / "innocent.jsonl"
+    link.hardlink_to(tmp_path / "theirs.db")
+    with pytest.raises(InvalidInput, match="not an export"):
+        bank.export_to(link)
+    script = """
+import sqlite3, sys
+try:
+    sqlite3.connect(sys.argv[1], timeout=0).execute("BEGIN IMMEDIATE")
+except sqlite3.OperationalError as error:
+    sys.exit(str(error))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path / "theirs.db")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    other.close()
+    assert "locked" in done.stderr
+
+
+def test_a_write_protected_file_is_no_target_even_for_root(bank, tmp_path):
+    target = tmp_path / "b.jsonl"
+    bank.export_to(target)
+    before = target.read_bytes()
+    target.chmod(0o444)
+    bank.remember("two", session="later")
+    with pytest.raises(InvalidInput, match=r"0444.*permissions"):
+        bank.export_to(target)
+    assert target.read_bytes() == before
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs modes of POSIX")
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o664])
+def test_a_replaced_file_keeps_its_mode(bank, tmp_path, mode):
+    target = tmp_path / "b.jsonl"
+    bank.export_to(target)
+    target.chmod(mode)
+    bank.remember("two", session="later")
+    assert bank.export_to(target) == 2
+    assert stat.S_IMODE(target.stat().st_mode) == mode
+
+
 def test_an_export_replaces_an_export_and_nothing_else(tmp_path):
     from combray import Memory
-    from combray.errors import InvalidInput
 
     with Memory.open(tmp_path / "m.db", embedder="none") as memory:
         bank = memory.create_bank("b")

@@ -1,5 +1,7 @@
 """Whatever is handed in: either it is understood, or the error says what to do, and nothing is changed."""
 
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from zoneinfo import ZoneInfo
@@ -244,6 +246,51 @@ def test_names_that_are_nearly_right_are_suggested(memory, bank):
 def test_a_new_bank_has_no_name_that_looks_like_anothers(memory, name):
     with pytest.raises(InvalidInput, match="leave them out"):
         memory.create_bank(name)
+
+
+UNSEEN = ["\u200b", "\u202e\u2066", "\ufeff \u2060", "\U000e0100", "\u3164", "\u00ad", "\u2800"]
+CONTROL = ["a\x00", "a\tb", "a\x7f", "a\x85b", "\x9bm", "a\u2028b"]
+
+
+@pytest.mark.parametrize("name", [*UNSEEN, *CONTROL], ids=ascii)
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda memory, name: memory.create_bank(name),
+        lambda memory, name: memory.bank("b", create=True).remember("x", session=name),
+        lambda memory, name: memory.bank("b", create=True).remember("x", session=Session(name=name)),
+        lambda memory, name: memory.bank("b", create=True).remember("x", speaker=name),
+        lambda memory, name: memory.bank("b", create=True).remember(TurnDraft(text="x", tags=[name])),
+        lambda memory, name: memory.bank("b", create=True).remember(TurnDraft(text="x", id=name)),
+    ],
+    ids=["bank", "session's name", "session", "speaker", "tag", "id"],
+)  # fmt: skip
+def test_no_new_name_is_unseen_or_holds_controls(memory, call, name):
+    with pytest.raises(InvalidInput):
+        call(memory, name)
+    assert not any(bank.n_turns for bank in memory.banks())
+
+
+@pytest.mark.parametrize("name", ["Zoë", "👩\u200d👧", "\u200eMira", "\u845b\U000e0100"])
+def test_speakers_tags_and_sessions_may_be_named_in_any_script(bank, name):
+    bank.remember(TurnDraft(text="x", speaker=name, tags=[name]), session=name)
+    (turn,) = bank.turns(name)
+    assert (turn.speaker, turn.tags) == (name, (name,))
+
+
+@pytest.mark.parametrize("name", [" a", "a\u200b", "\u202e", "a\tb", "  ", "x" * 300], ids=ascii)
+def test_a_bank_of_a_name_that_no_new_one_may_have_opens_and_goes_on(tmp_path, name):
+    path = tmp_path / "m.db"
+    with Memory.open(path, embedder="none") as memory:
+        memory.create_bank("b").remember("One.", session="s")
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE bank SET name = ?", (name,))
+        connection.execute("UPDATE session SET name = ?", ("\u200b",))
+    with Memory.open(path, embedder="none") as memory:
+        bank = memory.bank(name, create=True)
+        bank.remember("Two.", session="\u200b")
+        assert [turn.text for turn in bank.turns("\u200b")] == ["One.", "Two."]
+        assert [one.name for one in memory.banks()] == [name]
 
 
 @pytest.mark.parametrize("name", ["Zoë", "मीरा", "\u0645\u06cc\u200c\u062e", "👩\u200d👧", "a b"])

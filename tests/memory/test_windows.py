@@ -194,6 +194,35 @@ def test_what_follows_a_forgotten_last_turn_is_new(bank):
     assert texts(bank) == [*SAID[:2], "Something else."]
 
 
+def test_a_transcript_that_brings_forgotten_last_turns_back_says_so_once(bank):
+    ids = bank.remember(SAID[:5], session="s").ids
+    bank.forget(turns=ids[3:])
+    assert bank.remember(SAID[:3], session="s").notes[1:] == ()
+    done = bank.remember(SAID[:6], session="s")
+    assert texts(bank) == SAID[:6]
+    (told,) = done.notes[1:]
+    assert "end of session 's' had been forgotten; 2 of these turns" in told
+    assert bank.remember(SAID[:7], session="s").notes[1:] == ()
+
+
+def test_a_window_and_a_list_over_a_gap_say_it_too(bank):
+    ids = bank.remember(SAID[:6], session="s").ids
+    bank.forget(turns=ids[5:])
+    assert any("1 of these turns follow" in n for n in bank.remember(SAID[3:6], session="s").notes)
+    ids = bank.remember(SAID[:6], session="t").ids
+    bank.forget(turns=[ids[1], ids[5]])
+    done = bank.remember(SAID[:6], session="t")
+    assert any("1 of these turns follow" in note for note in done.notes)
+    assert any("1 of these turns were forgotten" in note for note in done.notes)
+
+
+def test_new_turns_alone_and_turns_with_ids_say_nothing_of_a_forgotten_end(bank):
+    ids = bank.remember(SAID[:3], session="s").ids
+    bank.forget(turns=[ids[2]])
+    assert bank.remember(["Never said before."], session="s").notes[1:] == ()
+    assert bank.remember([{"text": "By id.", "id": "u"}], session="s").notes[1:] == ()
+
+
 def test_two_gaps_of_which_one_was_filled_again_double_nothing(bank):
     ids = bank.remember(SAID[:3], session="s").ids
     bank.forget(turns=[ids[2]])

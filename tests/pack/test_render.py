@@ -3,8 +3,10 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
+import regex
 
 from combray.model import Role
+from combray.model.characters import is_visible
 from combray.pack import ApproximateCounter, pack
 from combray.pack.render import (
     MAX_SPEAKER_CHARS,
@@ -168,6 +170,24 @@ def test_a_further_line_that_only_begins_like_one_stays_as_it_is(line):
 )
 def test_invisible_and_control_characters_are_removed(char):
     assert shown(f"a{char}b") == "ab"
+
+
+def test_every_character_that_unicode_says_to_ignore_is_removed_or_known_as_unseen():
+    ignorable = regex.compile(r"\p{Default_Ignorable_Code_Point}")
+    every = [chr(code) for code in range(0x110000) if ignorable.match(chr(code))]
+    assert {"\u180b", "\u180d", "\u180f", "\U000e0100", "\U000e01ef"} <= set(every)
+    for char in every:
+        assert shown(f"a\n<{char}/memory>") == f"a\n  <\\{shown(char)}/memory>", ascii(char)
+        assert shown(f"a\n{char}[1] b") == f"a\n  {shown(char)}\\[1] b", ascii(char)
+        assert not is_visible(char), ascii(char)
+
+
+@pytest.mark.parametrize(
+    "word", ["\u845b\U000e0100", "\u1820\u180b", "\u2764\ufe0f", "\u0645\u06cc\u200c\u062e"]
+)
+def test_a_character_that_shapes_its_neighbour_stays_and_the_word_is_visible(word):
+    assert shown(word) == word
+    assert is_visible(word)
 
 
 def test_a_lone_surrogate_is_shown_as_a_replacement_character():

@@ -1,4 +1,4 @@
-"""Random lives of derived records, against sets that follow the one rule of deletion."""
+"""Random lives of derived records, against sets that follow the rules of deletion and of closing."""
 
 import tempfile
 from dataclasses import dataclass, field, replace
@@ -8,10 +8,21 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from combray.index.records import RecordCache
 from combray.model import Session
 from combray.store import SqliteStore
 from combray.store.base import Selection
-from combray.testing.derived_rows import METHOD, cluster, derive, event, fact, texts, window
+from combray.store.derived import Closing
+from combray.testing.derived_rows import (
+    METHOD,
+    cluster,
+    derive,
+    event,
+    fact,
+    texts,
+    verdict,
+    window,
+)
 from combray.testing.store_rows import NOON, Saying, new_bank
 
 FACTS = ("A", "B", "C", "D")
@@ -26,6 +37,8 @@ class PlainUnit:
     inputs: frozenset[str]
     made: set[str] = field(default_factory=set)
     done: bool = True
+    closes: set[str] = field(default_factory=set)
+    least: int = 0
 
 
 class DerivedMachine(RuleBasedStateMachine):
@@ -38,6 +51,7 @@ class DerivedMachine(RuleBasedStateMachine):
         self.units: dict[tuple[str, str], PlainUnit] = {}
         self.edges: set[tuple[str, str]] = set()
         self.n_said = 0
+        self.cache = RecordCache(self.store, 1 << 30)
 
     def teardown(self) -> None:
         if hasattr(self, "store"):
@@ -55,15 +69,24 @@ class DerivedMachine(RuleBasedStateMachine):
     def records(self) -> set[str]:
         return {text for unit in self.units.values() for text in unit.made}
 
+    def closed(self) -> set[str]:
+        return {text for unit in self.units.values() for text in unit.closes}
+
+    def without_what_went(self, unit: PlainUnit) -> PlainUnit | None:
+        """The unit if it lost nothing, else what is left to read of it, if that is enough."""
+        docs, inputs = unit.docs & set(self.docs), unit.inputs & self.records()
+        if (docs, inputs) == (unit.docs, unit.inputs):
+            return unit
+        if not 0 < unit.least <= len(inputs):
+            return None
+        return PlainUnit(docs, inputs, done=False, least=unit.least)
+
     def settle(self) -> None:
         """Follow the rule until nothing changes any more."""
         while True:
-            left = {
-                key: unit
-                for key, unit in self.units.items()
-                if unit.docs <= set(self.docs) and unit.inputs <= self.records()
-            }
-            if len(left) == len(self.units):
+            seen = {key: self.without_what_went(unit) for key, unit in self.units.items()}
+            left = {key: unit for key, unit in seen.items() if unit is not None}
+            if left == self.units:
                 self.edges = {pair for pair in self.edges if set(pair) <= self.records()}
                 return
             self.units = left
@@ -89,22 +112,46 @@ class DerivedMachine(RuleBasedStateMachine):
                 assert row.key in receipt.known
 
     @precondition(lambda self: self.records())
-    @rule(numbers=some, also=some, done=st.booleans())
-    def put_together(self, numbers: list[int], also: list[int], done: bool) -> None:
+    @rule(numbers=some, also=some, done=st.booleans(), least=st.integers(0, 2))
+    def put_together(self, numbers: list[int], also: list[int], done: bool, least: int) -> None:
         known = sorted(self.records())
         members = list(dict.fromkeys(known[n % len(known)] for n in numbers))
         docs = self.chosen(also)
         key = "+".join(members)
         text = f"({key})" if done else ""
-        row = cluster([self.number(m) for m in members], docs, text, key=key)
+        row = cluster([self.number(m) for m in members], docs, text, key=key, least=least)
         receipt = derive(self.store, row)
         before = self.units.get(("event", key))
         if before is not None and (before.done or not done):
             assert receipt.known == (key,)
             return
         assert receipt.stored == (key,)
-        unit = PlainUnit(frozenset(docs), frozenset(members), {text} if done else set(), done)
+        made = {text} if done else set()
+        unit = PlainUnit(frozenset(docs), frozenset(members), made, done, least=least)
         self.units["event", key] = unit
+
+    @precondition(lambda self: self.records())
+    @rule(numbers=some, also=some, n_closed=st.integers(0, 2), least=st.integers(0, 2))
+    def judge(self, numbers: list[int], also: list[int], n_closed: int, least: int) -> None:
+        known = sorted(self.records())
+        members = list(dict.fromkeys(known[n % len(known)] for n in numbers))
+        docs, key, closes = self.chosen(also), "+".join(members), members[:n_closed]
+        (by,) = self.store.records("alpha", [self.number(members[-1])]).values()
+        row = verdict(
+            [self.number(m) for m in members],
+            *(Closing(record=self.number(m), by=by.id) for m in closes),
+            docs=docs,
+            key=key,
+        )
+        receipt = derive(self.store, replace(row, least_inputs=least))
+        before = self.units.get(("verdict", key))
+        if before is not None and before.done:
+            assert receipt.known == (key,)
+            return
+        assert receipt.stored == (key,)
+        self.units["verdict", key] = PlainUnit(
+            frozenset(docs), frozenset(members), closes=set(closes), least=least
+        )
 
     @precondition(lambda self: len(self.records()) > 1)
     @rule(a=st.integers(0, 99), b=st.integers(0, 99))
@@ -147,18 +194,22 @@ class DerivedMachine(RuleBasedStateMachine):
     def the_store_is_as_expected(self) -> None:
         if not hasattr(self, "units"):
             return
-        assert set(texts(self.store)) == self.records()
+        assert set(texts(self.store)) == self.records() - self.closed()
+        view, columns = self.cache.view("alpha", METHOD), self.store.record_columns("alpha", METHOD)
+        assert view.number[view.current].tolist() == columns.number[columns.current].tolist()
+        assert set(columns.number.tolist()) <= set(view.number.tolist())
+        names = {self.number(text): text for text in self.records()}
         stored = {
             (kind, unit.key): unit
-            for kind in ("facts", "event")
+            for kind in ("facts", "event", "verdict")
             for unit in self.store.units("alpha", METHOD, kind)
         }
         assert set(stored) == set(self.units)
         for key, unit in stored.items():
             assert set(unit.turns) == self.units[key].docs
-            assert unit.done == self.units[key].done
+            assert {names[number] for number in unit.inputs} == self.units[key].inputs
+            assert (unit.done, unit.least_inputs) == (self.units[key].done, self.units[key].least)
             assert len(unit.records) == len(self.units[key].made)
-        names = {self.number(text): text for text in self.records()}
         edges = self.store.edges("alpha", METHOD, "similar", list(names))
         pairs = zip(edges.a.tolist(), edges.b.tolist(), strict=True)
         assert {(names[a], names[b]) for a, b in pairs} == self.edges

@@ -2,6 +2,7 @@ import sqlite3
 
 import pytest
 
+from combray import Memory
 from combray.model import Session
 from combray.store import SqliteStore
 from combray.testing.store_rows import Saying, new_bank, vector_row
@@ -37,6 +38,12 @@ DAMAGE = {
     "an analysis of another shape": "UPDATE analysis SET terms = '[1]'",
     "a session's metadata that are no object": "UPDATE session SET metadata = '5'",
     "methods that are no JSON": "UPDATE bank SET methods = '{'",
+    "a zone that is none": "UPDATE bank SET zone = 'Europe/Combray'",
+    "a zone that is no text": "UPDATE bank SET zone = CAST(x'ff' AS TEXT)",
+    "another analyser": "UPDATE bank SET analyser = 'heavy:9'",
+    "an analyser that is no text": "UPDATE bank SET analyser = CAST(x'ff' AS TEXT)",
+    "an edition of another analyser": "UPDATE edition SET analyser = 'heavy:9'",
+    "an edition that is not there": "UPDATE bank SET edition = 9",
     "a session of no bank": "UPDATE session SET bank = 7",
 }
 
@@ -67,6 +74,37 @@ def test_damage_is_found(path, statement):
         findings = store.check()
     assert "error" in [finding.severity for finding in findings]
     assert all(finding.n > 0 for finding in findings)
+
+
+@pytest.mark.parametrize(
+    ("statement", "says", "remedy"),
+    [
+        ("UPDATE bank SET zone = 'Europe/Combray'", "'Europe/Combray'", "put back a copy"),
+        (
+            "UPDATE bank SET analyser = 'heavy:9'",
+            "'heavy:9'",
+            "put back a copy, or combray reindex alpha --analyser NAME",
+        ),
+    ],
+)
+def test_a_damaged_setting_of_a_bank_is_named_with_what_to_do(path, statement, says, remedy):
+    change(path, statement)
+    with SqliteStore(path) as store:
+        (finding,) = store.check("alpha")
+    assert (finding.severity, finding.remedy) == ("error", remedy)
+    assert says in finding.what
+
+
+def test_reindexing_mends_an_analyser_that_is_none(tmp_path):
+    path = tmp_path / "evidence.db"
+    with Memory.open(path, embedder="none") as memory:
+        memory.create_bank("alpha").remember("The heron came back.")
+    change(path, "UPDATE bank SET analyser = 'heavy:9'")
+    with Memory.open(path, embedder="none") as memory:
+        assert memory.store.check("alpha")[0].severity == "error"
+        memory.bank("alpha").reindex(analyser="light")
+        assert memory.store.check("alpha")[0].severity == "ok"
+        assert memory.bank("alpha").recall("heron", abstain=False).hits
 
 
 def test_missing_vectors_are_a_warning_with_a_remedy(path):

@@ -6,7 +6,16 @@ import pytest
 
 from combray.model import Session
 from combray.store import SqliteStore
-from combray.testing.derived_rows import METHOD, cluster, derive, fact, half_floats, numbers, window
+from combray.testing.derived_rows import (
+    METHOD,
+    cluster,
+    derive,
+    fact,
+    half_floats,
+    numbers,
+    verdict,
+    window,
+)
 from combray.testing.store_rows import NOON, Saying, new_bank, vector_row
 
 DAMAGE = {
@@ -25,6 +34,16 @@ DAMAGE = {
     "a short vector": "UPDATE record_vector SET v = x'00'",
     "a vector of no record": "INSERT INTO record_vector SELECT max(id) + 99, v FROM record_vector",
     "a reply of no turn": "DELETE FROM reply_turn",
+    "a closing of no record": "UPDATE closing SET record = record + 99",
+    "a closing by no unit": "UPDATE closing SET unit = unit + 99",
+    "a closing of what was not read": "DELETE FROM unit_record WHERE position = 1 AND unit = 3",
+    "a record that is closed and holds": "UPDATE record SET status = 'current', retired_at = NULL",
+    "a record that nothing closes": "DELETE FROM closing",
+    "another status than that of the closing": "UPDATE closing SET status = 'retracted'",
+    "a record closed at no time": "UPDATE record SET retired_at = NULL",
+    "a record closed in no write": "UPDATE record SET closed_in = NULL",
+    "a reply of a unit that is wanted": "UPDATE unit SET done = 0",
+    "a note that a record is gone that is there": "INSERT INTO record_gone SELECT bank, method, 1, number FROM record",
     "a job of no session": "UPDATE job SET subject = 'none'",
 }
 
@@ -40,6 +59,7 @@ def path(tmp_path):
         derive(store, window(docs, *facts), embedder="m:1")
         a, b = numbers(store, "A", "B")
         derive(store, cluster([a, b]), edges=[(a, b)])
+        derive(store, verdict([b, a], a))
         store.reply_put("alpha", "k", "v", docs)
         assert store.check()[0].severity == "ok"
     return path

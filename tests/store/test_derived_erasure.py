@@ -1,7 +1,7 @@
 """What a model wrote after reading a forgotten turn is gone from the files, byte for byte."""
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -9,11 +9,23 @@ import pytest
 from combray.model import Session
 from combray.store import SqliteStore
 from combray.store.base import Selection
-from combray.testing.derived_rows import METHOD, cluster, derive, fact, half_floats, numbers, window
+from combray.store.derived import Closing
+from combray.testing.derived_rows import (
+    METHOD,
+    cluster,
+    derive,
+    fact,
+    half_floats,
+    numbers,
+    verdict,
+    window,
+)
 from combray.testing.store_rows import NOON, Saying, new_bank
 
 SECRET_VECTOR = half_floats(4711)
+SECRET_TIME = datetime(1847, 11, 12, 13, 14, 15, 161718, tzinfo=UTC)
 SECRETS = {
+    "time": b"1847-11-12T13:14:15.161718Z",
     "fact": b"Quentinella collects quokkas",
     "detail": b"detail-of-quentin",
     "event": b"Quokkas of Quentinella",
@@ -61,7 +73,7 @@ def add_secrets(store: SqliteStore) -> None:
     row = fact("Quentinella collects quokkas " * 500, first, vector=SECRET_VECTOR)
     unit = window(
         [first, second],
-        replace(row, detail={"x": "detail-of-quentin"}),
+        replace(row, detail={"x": "detail-of-quentin"}, valid_from=SECRET_TIME),
         subject="session-of-quentin",
     )
     receipt = derive(store, unit, embedder="m:1", queue=[("link", "")])
@@ -69,6 +81,9 @@ def add_secrets(store: SqliteStore) -> None:
     (other,) = numbers(store, "Fact 1.1 of many")
     event = cluster([number, other], [first], "Quokkas of Quentinella " * 10)
     derive(store, event, edges=[(number, other)])
+    (told,) = numbers(store, "Fact 2.1 of many")
+    closing = Closing(record=told, by=row.id, valid_to=SECRET_TIME)
+    derive(store, verdict([told, number], closing, docs=[second]))
     store.reply_put("alpha", "key", "reply-of-quentin " * 900, [first, second])
     while job := store.claim("w", now=NOON + timedelta(days=1), lease_s=60):
         mine = {"": "link-", "session-of-quentin": ""}.get(job.subject)

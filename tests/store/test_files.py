@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 
 from combray.errors import ConfigError, MigrationError, NotOurFile, StoreError
-from combray.model import Session
+from combray.model import Session, Status
 from combray.store import SqliteStore
 from combray.store.base import Selection
+from combray.store.derived import Closing
 from combray.store.migrate import Migration, migrate_sqlite, shipped, to_apply
 from combray.store.sqlite.file import APPLICATION_ID, connect
-from combray.testing.derived_rows import METHOD, derive, texts, window
+from combray.testing.derived_rows import METHOD, derive, texts, verdict, window
 from combray.testing.store_rows import NOON, Saying, new_bank
 
 
@@ -62,6 +63,26 @@ def test_a_missing_folder_is_named(tmp_path):
     with pytest.raises(StoreError, match="no folder"):
         SqliteStore(tmp_path / "none" / "evidence.db")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
+@pytest.mark.parametrize("path", ["/proc/self/mem", "/proc/evidence.db", "/sys/evidence.db"])
+def test_a_place_that_takes_no_lock_file_is_refused_before_anything_is_waited_for(path):
+    with pytest.raises(StoreError, match=r"\.lock cannot be made"):
+        SqliteStore(path)
+
+
+def test_something_else_in_the_place_of_the_lock_file_is_named(tmp_path):
+    (tmp_path / "evidence.db.lock").mkdir()
+    with pytest.raises(StoreError, match=r"\.lock cannot be"):
+        SqliteStore(tmp_path / "evidence.db")
+
+
+def test_a_lock_file_that_somebody_removed_is_made_again(tmp_path):
+    with SqliteStore(tmp_path / "evidence.db") as store:
+        (tmp_path / "evidence.db.lock").unlink(missing_ok=True)
+        store.create_bank(new_bank("alpha"))
+        assert [bank.name for bank in store.banks()] == ["alpha"]
 
 
 @pytest.mark.parametrize("path", ["", ":memory:"])
@@ -284,6 +305,35 @@ def test_a_bank_of_the_first_schema_can_be_derived_from(tmp_path):
         assert [job.subject for job in store.jobs("alpha")] == ["s1"]
         derive(store, window(store.columns("alpha").doc.tolist(), "Ann has tea with Eve."))
         assert texts(store) == ["Ann has tea with Eve."]
+        assert store.check()[0].severity == "ok"
+
+
+def test_records_of_the_second_schema_can_be_closed(tmp_path):
+    path = tmp_path / "evidence.db"
+    connection = connect(path, "FULL", create=True)
+    migrate_sqlite(connection, path, shipped("sqlite")[:1])
+    connection.executescript((Path(__file__).parent / "rows_of_schema_1.sql").read_text())
+    migrate_sqlite(connection, path, shipped("sqlite")[:2])
+    connection.executescript((Path(__file__).parent / "rows_of_schema_2.sql").read_text())
+    connection.close()
+    with SqliteStore(path) as store:
+        assert store.check()[0].severity == "ok", store.check()
+        assert texts(store) == ["Ann has tea.", "Ann meets Eve.", "Tea with Eve."]
+        tea, eve, both = store.record_columns("alpha", METHOD).number.tolist()
+        record = store.records("alpha", [tea])[tea]
+        assert (record.status, record.retired_at) == (Status.CURRENT, None)
+        assert (record.valid_from, record.valid_to, record.superseded_by) == (None, None, "")
+        assert [unit.least_inputs for unit in store.units("alpha", METHOD, "event")] == [0, 0]
+        assert store.unstaged("alpha", METHOD, "fact", limit=9) == [eve]
+        state = store.derived_state("alpha")
+        assert (state.revision, state.epoch) == (3, 1)
+        assert store.record_details("alpha", METHOD).member.tolist() == [[both, tea], [both, eve]]
+        derive(store, verdict([tea, eve], Closing(record=eve, by="f1:tea")))
+        assert store.records("alpha", [eve])[eve].superseded_by == "f1:tea"
+        changes = store.record_changes("alpha", METHOD, since=state.revision)
+        assert changes.closed.tolist() == [eve]
+        derive(store, drop=[("event", "c")])
+        assert texts(store) == ["Ann has tea."]
         assert store.check()[0].severity == "ok"
 
 

@@ -1,7 +1,9 @@
 import os
+import re
+import shutil
 import subprocess
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import pytest
 
@@ -117,3 +119,40 @@ assert store.check()[0].severity == "ok", store.check()
 store.close()
 """
     subprocess.run([sys.executable, "-c", script, str(tmp_path / "evidence.db")], check=True)
+
+
+def test_on_a_full_disk_the_error_says_how_much_room_lets_turns_be_forgotten(tmp_path):
+    with small_disk(tmp_path / "disk", "24m") as disk:
+        ballast = disk / "ballast"
+        ballast.write_bytes(b"x" * 14_000_000)
+        with SqliteStore(disk / "evidence.db") as store:
+            store.create_bank(new_bank("alpha"))
+            stored = fill(store)
+            with (disk / "rest").open("wb", buffering=0) as rest, suppress(OSError):
+                while rest.write(b"x" * 4096):
+                    pass
+            with pytest.raises(StoreFull, match="session") as full:
+                store.forget("alpha", Selection(turns=stored[:1]), NOON)
+            assert_usable_with(store, stored)
+            (megabytes,) = map(int, re.findall(r"at least (\d+) MB", str(full.value)))
+            os.truncate(ballast, 14_000_000 - megabytes * 1_000_000)
+            for turn in stored:
+                assert store.forget("alpha", Selection(turns=[turn]), NOON).erased
+            assert store.state("alpha").n_turns == 0
+
+
+def test_a_deletion_that_is_too_large_for_the_disk_leaves_room_for_a_smaller_one(tmp_path):
+    with small_disk(tmp_path / "disk", "80m") as disk:
+        ballast = disk / "ballast"
+        with SqliteStore(disk / "evidence.db") as store:
+            store.create_bank(new_bank("alpha"))
+            rows = [Saying(text=f"turn {n} " + "x" * 3000, session="s1").row() for n in range(1000)]
+            stored = store.put("alpha", Session(name="s1"), rows).stored
+            store.forget("alpha", Selection(turns=stored[:1]), NOON)
+            ballast.write_bytes(b"x" * (shutil.disk_usage(disk).free - 1_000_000))
+            with pytest.raises(StoreFull):
+                store.forget("alpha", Selection(whole_bank=True), NOON)
+            assert shutil.disk_usage(disk).free > 900_000
+            assert_usable_with(store, list(stored[1:]))
+            assert store.forget("alpha", Selection(turns=stored[1:3]), NOON).erased
+            assert_usable_with(store, list(stored[3:]))

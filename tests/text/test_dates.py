@@ -46,6 +46,8 @@ EXPRESSIONS = [
     ("two weeks ago", "two weeks ago", "2023-05-08", "2023-05-15", "week"),
     ("two or three weeks ago", "two or three weeks ago", "2023-05-01", "2023-05-15", "range"),
     ("the week before last", "the week before last", "2023-05-08", "2023-05-15", "week"),
+    ("in March last year", "March last year", "2022-03-01", "2022-04-01", "month"),
+    ("since July of last year", "July of last year", "2022-07-01", "2022-08-01", "month"),
     ("last weekend", "last weekend", "2023-05-20", "2023-05-22", "range"),
     ("this past weekend", "this past weekend", "2023-05-20", "2023-05-22", "range"),
     ("this weekend", "this weekend", "2023-05-27", "2023-05-29", "range"),
@@ -340,3 +342,26 @@ def test_dateparser_is_not_imported_before_an_expression_needs_it():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "True"]
+
+
+@pytest.mark.parametrize(
+    ("text", "assumed"),
+    [
+        ("What happened in March?", True),
+        ("What happened at the end of March?", True),
+        ("Where were we on 7 June?", True),
+        ("Who came at Christmas?", True),
+        ("What happened in March 2022?", False),
+        ("What happened in March last year?", False),
+        ("What happened last March?", False),
+        ("What happened last Christmas?", False),
+        ("Who came on 7 May '22?", False),
+        ("What did I do on 2023-03-04?", False),
+        ("What happened last week?", False),
+        ("What happened in 2022?", False),
+        ("What will we do in March?", False),
+    ],
+)
+def test_a_year_that_nobody_named_is_known_to_be_assumed(text, assumed):
+    (found,) = find_dates(text, SAID)
+    assert found.span.year_assumed == assumed

@@ -61,15 +61,20 @@ def bench(context: typer.Context) -> None:
 def locomo(
     context: typer.Context,
     method: Methods = None,
+    facts: Annotated[
+        str | None,
+        typer.Option("--facts", metavar="NAME", help="Put these released facts into the banks: anchormem or atommem."),
+    ] = None,
     data: Data = None,
     store: StorePath = None,
     save: Save = None,
     seed: Seed = 0,
-) -> None:
+) -> None:  # fmt: skip
     """Measure evidence recall on all of LoCoMo.
 
     By depth, by budget of tokens, by category, and on both halves, beside plain BM25. The first method is the one
-    that is measured, fused by default; further ones join the baselines.
+    that is measured, fused by default; further ones join the baselines. The methods anchor and atom rank by facts: they
+    need --facts, from the folder of --data.
     """
     from combray.eval import run_locomo
 
@@ -78,7 +83,7 @@ def locomo(
     baselines = list(dict.fromkeys([*others, "bm25"]))
     with call.screen.stages() as progress:
         setup = _setup(data, store, seed, progress)
-        result = run_locomo(first, baselines=baselines, setup=setup)
+        result = run_locomo(first, baselines=baselines, setup=setup, facts=facts)
     _show(call, result, save)
 
 
@@ -315,8 +320,9 @@ def _setup(data: Path | None, store: Path | None, seed: int, progress: Progress)
 
 
 def _show(call: Invocation, result: Result, save: Path | None) -> None:
-    saved = result.save(save) if save is not None else []
+    # Shown first: a folder that cannot be written must not cost the measurements.
     call.screen.drawing(result.table())
+    saved = result.save(save) if save is not None else []
     if call.screen.json:
         call.screen.value(result.to_json())
     for path in saved:

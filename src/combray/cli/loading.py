@@ -26,7 +26,7 @@ from combray.importers import BadImport, combray_jsonl, detect, locomo, read
 from combray.memory.checks import sound_turns
 from combray.memory.writing import BATCH, drafts_of
 from combray.model import Session, Turn, utc_now
-from combray.model.turn import checked_bank_name
+from combray.model.turn import checked_bank_name, checked_new_name
 
 if TYPE_CHECKING:
     from combray.importers import ImportedSession
@@ -205,6 +205,7 @@ def _check(path: Path, bank: str, sessions: Sequence[ImportedSession]) -> None:
     checked_bank_name(bank)
     for one in sessions:
         try:
+            checked_new_name(one.session.name, "a session's name")
             drafts_of(one.turns, {}, utc_now())
         except InvalidInput as error:
             raise BadImport(path, str(error), record=f"session {one.session.name!r}") from error

@@ -11,6 +11,7 @@ from combray.eval import abstention, datasets, metrics
 from combray.eval.datasets import Dataset, Question, TurnKey
 from combray.eval.experiment import Asked, Asker, Setup, Written, chosen, distinct, key_of, written
 from combray.eval.record import Row, described, provenance
+from combray.eval.released_facts import remember_released
 from combray.eval.results import Result
 from combray.eval.summary import by_group, half, latency, mean_of
 from combray.eval.tables import CATEGORIES
@@ -27,21 +28,25 @@ def run_locomo(
     *,
     baselines: Sequence[Method | str] = ("bm25",),
     setup: Setup | None = None,
+    facts: str | None = None,
 ) -> Result:
     """Measure a method, beside baselines, on all of LoCoMo.
 
     Recall is fractional: gold turns found over gold turns, averaged over the 1,982 questions with evidence. Within a
-    budget a turn counts as found when it stands in the pack; what was found clipped is also told apart.
+    budget a turn counts as found when it stands in the pack; what was found clipped is also told apart. With `facts`, the
+    released output of that system (``anchormem``, ``atommem``) is put into the banks first, for methods that rank by facts.
 
     Raises:
         NotFound: the data are not here; says where to get them.
-        ConfigError: no method has that name.
+        ConfigError: no method has that name, or no system with released facts.
     """
     setup = setup or Setup()
     main = chosen(method)
     methods = distinct([main, *baselines])
     dataset = datasets.locomo(setup.data)
     with written(dataset, setup) as banks:
+        if facts is not None:
+            remember_released(facts, banks, setup)
         measured = list(_rows(dataset, banks, methods, setup))
         supports = _supports(dataset, banks, main, measured, setup)
         origin = provenance(
@@ -49,7 +54,7 @@ def run_locomo(
             seed=setup.seed,
             embedder=banks.embedder,
             counter=banks.counter,
-            notes=dataset.remarks(),
+            notes=[*dataset.remarks(), *([f"released facts: {facts}"] if facts else [])],
         )
     rows = tuple(row for row in measured if "recall@10" in row.values)
     summaries = {m.name: _summary([r for r in rows if r.method == m.name], m) for m in methods}

@@ -62,6 +62,26 @@ def recall_all(
     return float(_found(ranked, gold, k) == len(set(gold)))
 
 
+def recall_atommem(found: Sequence[str], evidence: Sequence[str], k: int | None = 10) -> float:
+    """AtomMem's Recall@k: the share of the evidence strings that are the turn of one of the first k facts.
+
+    Strings are compared as they stand: one that holds two ids, or no id of any turn, is never found, and one that stands there twice
+    counts twice. Not comparable with the other measures here.
+
+    Args:
+        found: the one turn of each fact, best fact first, with repeats.
+        evidence: of the question, as released; none counts as all found.
+        k: number of facts.
+
+    Source:
+        AtomMem, section 4.1 and released code.
+    """
+    if not evidence:
+        return 1.0
+    turns = set(found[:k])
+    return sum(one in turns for one in evidence) / len(evidence)
+
+
 hit = recall_any
 
 

@@ -13,7 +13,7 @@ from combray.eval.datasets.base import TurnKey
 from combray.memory import BankMemory, Memory
 from combray.memory.rows import halved
 from combray.methods.anchor.derive import EVENT, FACTS, METHOD, cluster_key
-from combray.model import MadeBy, RecordKind, record_id, utc_now
+from combray.model import MadeBy, RecordKind, Turn, record_id, utc_now
 from combray.model.ids import content_hash, turn_id_from_client
 from combray.store.derived import Derivation, RecordRow, UnitRow
 
@@ -30,7 +30,7 @@ def remember_anchormem(
     store, name = memory.store, bank.name
     texts = [*run.facts.values(), *(event.text for event in run.events)]
     vectors = dict(zip(texts, halved(embedder.embed(texts)), strict=True))
-    docs = _docs(memory, name, run)
+    docs = {key: doc for key, (doc, _) in turns_of(memory, name).items()}
     chunks = [
         UnitRow(
             kind=FACTS,
@@ -109,11 +109,11 @@ def _records(
     )
 
 
-def _docs(memory: Memory, bank: str, run: ReleasedRun) -> dict[TurnKey, int]:
-    """Document number by key, of all turns of the run."""
-    found: dict[TurnKey, int] = {}
+def turns_of(memory: Memory, bank: str) -> dict[TurnKey, tuple[int, Turn]]:
+    """Document number and turn by key, of all turns of the bank, in order."""
+    found: dict[TurnKey, tuple[int, Turn]] = {}
     after = 0
     while page := memory.store.scan(bank, after=after, limit=1000):
-        found |= {(turn.session, turn.client_id or ""): doc for doc, turn in page}
+        found |= {(turn.session, turn.client_id or ""): (doc, turn) for doc, turn in page}
         after = page[-1][0]
     return found

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from combray.errors import MissingExtra
+from combray.errors import InvalidInput, MissingExtra
 from combray.eval import plots, tables
 from combray.eval.record import Row, write_json, write_rows
+from combray.eval.saving import check_replaceable, write_whole
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -55,26 +56,37 @@ class Result:
     def save(self, folder: Path | str) -> list[Path]:
         """Write ``<stem>.json``, ``<stem>.csv`` where there are rows, and ``<stem>.png`` where matplotlib is installed.
 
+        An earlier result of the same name is replaced.
+
         Args:
             folder: made if it does not exist.
 
         Returns:
             The files that were written.
+
+        Raises:
+            InvalidInput: the folder has a file of such a name that no benchmark wrote; nothing was written.
         """
         folder = Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
-        document = folder / f"{self.stem}.json"
-        write_json(document, self.document)
-        files = [document]
-        if self.rows:
-            files.append(folder / f"{self.stem}.csv")
-            write_rows(files[-1], self.rows)
-        picture = folder / f"{self.stem}.png"
         try:
-            self.plot(picture)
+            folder.mkdir(parents=True, exist_ok=True)
+        except (FileExistsError, NotADirectoryError) as error:
+            raise InvalidInput(f"{folder} is not a folder; save into another one.") from error
+        writes: dict[Path, Callable[[Path], None]] = {
+            folder / f"{self.stem}.json": lambda path: write_json(path, self.document)
+        }
+        if self.rows:
+            writes[folder / f"{self.stem}.csv"] = lambda path: write_rows(path, self.rows)
+        picture = folder / f"{self.stem}.png"
+        for path in (*writes, picture):
+            check_replaceable(path)
+        for path, write in writes.items():
+            write_whole(path, write)
+        try:
+            write_whole(picture, self.plot)
         except MissingExtra:
-            return files
-        return [*files, picture]
+            return list(writes)
+        return [*writes, picture]
 
     def plot(self, path: Path | str) -> None:
         """Draw the result as a PNG.

@@ -9,12 +9,14 @@ Vectors, postings and other derived rows are not in it: they are made anew.
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import re
+import sqlite3
+import stat
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -38,6 +40,11 @@ from combray.model.ids import content_key
 NAME = "combray"
 FORMAT = "combray-export"
 VERSION = 1
+
+_BESIDE_DATABASES = ("-wal", "-shm", "-journal", ".lock")
+"""Endings of the files that SQLite and a store keep beside a database."""
+
+_WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
 _Value = TypeVar("_Value")
 _LINE_BREAKS = re.compile("[\x85\u2028\u2029]")
@@ -77,10 +84,11 @@ def line(row: Mapping[str, Any]) -> str:
 def write(path: Path, rows: Iterable[Mapping[str, Any]]) -> int:
     """Write an export and return its number of turns; the file appears under its name only when it is whole.
 
-    A link is followed. An export, or an empty file, of that name is replaced, and nothing else is.
+    A link is followed. An export, or an empty file, of that name is replaced and keeps its mode; nothing else is.
 
     Raises:
-        InvalidInput: there is something of that name that is not an export; it was not touched.
+        InvalidInput: there is something of that name that is not an export or may not be written, or the name is that of
+            a file beside a database; nothing was touched.
         OSError: the system refused; it names `path`, and an older file of that name is untouched.
     """
     n = 0
@@ -95,6 +103,8 @@ def write(path: Path, rows: Iterable[Mapping[str, Any]]) -> int:
                     out.write(line(row))
                 out.flush()
                 os.fsync(out.fileno())
+            if path.exists():
+                Path(name).chmod(stat.S_IMODE(path.stat().st_mode))
             Path(name).replace(path)
         except BaseException:
             Path(name).unlink(missing_ok=True)
@@ -108,23 +118,49 @@ def write(path: Path, rows: Iterable[Mapping[str, Any]]) -> int:
 
 def _check_replaceable(path: Path) -> None:
     """Refuse to replace what is not ours to replace: a database, a device, somebody's notes."""
+    if path.name.endswith(_BESIDE_DATABASES):
+        raise InvalidInput(
+            f"{path} is named like a file that a database keeps beside it; choose another name."
+        )
     if not path.exists():
         return
     if not path.is_file():
         raise InvalidInput(f"{path} is not a regular file; use - for standard output.")
-    if path.stat().st_size and not _is_export(path):
+    mode = path.stat().st_mode
+    # Not only by `os.access`, which lets root write what its owner protected.
+    if not mode & _WRITABLE or not os.access(path, os.W_OK):
+        raise InvalidInput(
+            f"{path} is write-protected (mode {stat.S_IMODE(mode):04o}): its permissions say not to write it. "
+            "Choose another name, or permit it first."
+        )
+    if not _is_export(path):
         raise InvalidInput(
             f"{path} is there, and is not an export; choose another name, or remove it first."
         )
-    if not os.access(path, os.W_OK):
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
 
 
 def _is_export(path: Path) -> bool:
+    """Whether it is an export, or empty and not the beginning of a database."""
+    if any(path.with_name(path.name + ending).exists() for ending in _BESIDE_DATABASES):
+        return False
+    if not path.stat().st_size:
+        return True
+    if _is_database(path):
+        return False
     try:
         read_bank(path)
     except CombrayError:
         return False
+    return True
+
+
+def _is_database(path: Path) -> bool:
+    # SQLite says it, and not `open`, whose closing would drop the locks of a store of this process.
+    with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro&immutable=1", uri=True)) as connection:
+        try:
+            connection.execute("PRAGMA schema_version").fetchone()
+        except sqlite3.Error as error:
+            return error.sqlite_errorcode != sqlite3.SQLITE_NOTADB
     return True
 
 

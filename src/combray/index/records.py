@@ -1,7 +1,8 @@
-"""Derived records of a bank as arrays: number, kind and vector, extended as the method derives more.
+"""Derived records of a bank as arrays: number, kind, vector and whether it holds, extended as the method derives more.
 
-Rows stand in order of record number, so a view of a grown bank is the old one with rows appended. Which turns a record
-comes from is read from the store for the few records that matter to a query.
+Rows stand in order of record number, so a view of a grown bank is the old one with rows appended. A record that is closed
+or replaced keeps its row, which is current no longer, until the store begins another epoch. Which turns a record comes from
+is read from the store for the few records that matter to a query.
 """
 
 from __future__ import annotations
@@ -15,25 +16,27 @@ from combray.index.kept import Kept
 from combray.index.view import Buffer
 from combray.model import RecordKind
 from combray.store.base import Store
-from combray.store.derived import DerivedState, RecordColumns
+from combray.store.derived import DerivedState, RecordChanges, RecordColumns
 
 KINDS = tuple(RecordKind)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordView:
-    """The current records of one method in a bank.
+    """The records of one method in a bank; those that hold no longer too.
 
     Attributes:
         state: revision and epoch that the view was read at.
         number: ascending, shape (n,).
         kind: index into `KINDS`, shape (n,).
+        current: whether the record holds, shape (n,); not for one that is closed, nor for one that has gone since.
         vectors: unit norm, shape (n, d); zero rows where a record has none.
     """
 
     state: DerivedState
     number: NDArray[np.int64]
     kind: NDArray[np.int8]
+    current: NDArray[np.bool_]
     vectors: NDArray[np.float32]
 
     @property
@@ -42,7 +45,11 @@ class RecordView:
         return len(self.number)
 
     def of_kind(self, kind: RecordKind) -> NDArray[np.int64]:
-        """Rows of that kind, ascending."""
+        """Rows of the current records of that kind, ascending."""
+        return np.flatnonzero((self.kind == KINDS.index(kind)) & self.current)
+
+    def all_of_kind(self, kind: RecordKind) -> NDArray[np.int64]:
+        """Rows of that kind, whether they hold or not, ascending."""
         return np.flatnonzero(self.kind == KINDS.index(kind))
 
     def rows(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -55,7 +62,7 @@ class RecordView:
     @property
     def n_bytes(self) -> int:
         """Memory held by the arrays, in bytes."""
-        return self.number.nbytes + self.kind.nbytes + self.vectors.nbytes
+        return sum(a.nbytes for a in (self.number, self.kind, self.current, self.vectors))
 
 
 class _Grower:
@@ -64,6 +71,7 @@ class _Grower:
     def __init__(self, dimension: int) -> None:
         self._number = Buffer(np.int64)
         self._kind = Buffer(np.int8)
+        self._current = np.zeros(0, dtype=np.bool_)
         self._vectors = Buffer(np.float32, dimension)
 
     @property
@@ -71,7 +79,18 @@ class _Grower:
         numbers = self._number.rows
         return int(numbers[-1]) if len(numbers) else 0
 
+    def retire(self, changes: RecordChanges) -> None:
+        numbers = self._number.rows
+        changed = np.concatenate([changes.closed, changes.gone])
+        # One that came and went since the last look has no row.
+        changed = changed[changed <= self.last]
+        at = np.searchsorted(numbers, changed)
+        # A new array: views that were handed out hold the old one.
+        self._current = self._current.copy()
+        self._current[at[numbers[at] == changed]] = False
+
     def extend(self, columns: RecordColumns) -> None:
+        self._current = np.concatenate([self._current, columns.current])
         self._number.append(columns.number)
         self._kind.append(columns.kind)
         self._vectors.append(columns.vector.astype(np.float32))
@@ -81,6 +100,7 @@ class _Grower:
             state=state,
             number=self._number.rows,
             kind=self._kind.rows,
+            current=self._current,
             vectors=self._vectors.rows,
         )
 
@@ -131,6 +151,10 @@ class RecordCache:
             state.epoch,
             state.dimension,
         )
-        grower = old.grower if old is not None and kept else _Grower(state.dimension)
+        if old is not None and kept:
+            grower = old.grower
+            grower.retire(self._store.record_changes(*key, since=old.view.state.revision))
+        else:
+            grower = _Grower(state.dimension)
         grower.extend(self._store.record_columns(*key, after=grower.last))
         return _Grown(grower, grower.view(state))

@@ -6,19 +6,20 @@ sends that cuts old turns off its window), with or without the system prompt bef
 comes after is new. Everything else goes on where the session ends.
 
 A turn keeps its position for ever, so what was forgotten leaves a gap, and a turn of a resent transcript that falls
-into a gap is not stored again. Of a gap at the very end nothing is left to tell: what comes after the last stored
-turn is new.
+into a gap is not stored again. Whether what comes after the last stored turn was forgotten or is new cannot be told,
+since a deletion leaves nothing of the turn but that its position was given: it is stored, and `Alignment.returned`
+says how many turns may have come back.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from combray.model import Filters, Role, Turn, TurnDraft
 from combray.model.ids import turn_id_from_content
-from combray.store.base import Store
+from combray.store.base import SessionState, Store
 
 LEAST_OVERLAP = 2
 """Turns that must agree before a list counts as the end of a transcript: one "ok" after another proves nothing."""
@@ -33,6 +34,7 @@ class Alignment:
         ids: id of the stored turn that a draft is, by the draft's index.
         counts: how often each content of the list occurs in the session.
         forgotten: indices of the drafts that stand where a turn was forgotten.
+        returned: how many of the drafts that follow the session's last turn stand where one was forgotten.
         n_strayed: drafts of a list that could not be aligned whose contents are in the session all the same;
             0 where they may be chance.
     """
@@ -41,6 +43,7 @@ class Alignment:
     ids: Mapping[int, str] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
     forgotten: frozenset[int] = frozenset()
+    returned: int = 0
     n_strayed: int = 0
 
 
@@ -63,8 +66,7 @@ def align(
     overlap = min(len(keys), len(docs))
     if tuple(keys[:overlap]) == held.head[:overlap]:
         stored = _read(store, bank, docs[:overlap])
-        ids = {i: turn.id for i, turn in enumerate(stored)}
-        return Alignment(n_turns=held.n_turns, ids=ids, counts=held.counts)
+        return _found(held, {i: turn.id for i, turn in enumerate(stored)}, len(keys))
     pinned = _prompt(drafts, keys, held.head)
     ids = {i: turn.id for i, turn in enumerate(_read(store, bank, docs[:pinned]))}
     rest = keys[pinned:]
@@ -75,15 +77,23 @@ def align(
     if around:
         ids |= {i: turn.id for i, turn in around.items()}
         gone = frozenset(range(max(around))) - ids.keys()
-        return Alignment(n_turns=held.n_turns, ids=ids, counts=held.counts, forgotten=gone)
+        return replace(_found(held, ids, len(keys)), forgotten=gone)
     n = overlap_of([turn.content for turn in tail], rest)
     if n >= min(LEAST_OVERLAP, len(rest)):
         ids |= {pinned + i: turn.id for i, turn in enumerate(tail[len(tail) - n :])}
-        return Alignment(n_turns=held.n_turns, ids=ids, counts=held.counts)
+        return _found(held, ids, len(keys))
     strayed = sum(held.counts.get(key, 0) > 0 for key in rest)
     chance = strayed < max(LEAST_OVERLAP, len(rest) / 2)
     return Alignment(
-        n_turns=held.n_turns, ids=ids, counts=held.counts, n_strayed=0 if chance else strayed
+        n_turns=held.n_turns, counts=held.counts, ids=ids, n_strayed=0 if chance else strayed
+    )
+
+
+def _found(held: SessionState, ids: Mapping[int, str], n_drafts: int) -> Alignment:
+    """The list is found in its session; what follows the last turn that they share comes after all of the session."""
+    n_after = n_drafts - 1 - max(ids, default=-1)
+    return Alignment(
+        n_turns=held.n_turns, ids=ids, counts=held.counts, returned=min(n_after, held.n_lost)
     )
 
 

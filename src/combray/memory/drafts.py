@@ -19,7 +19,7 @@ from combray.model import Role, Turn, TurnDraft, aware
 from combray.model.ids import content_key, turn_id_from_client, turn_id_from_content
 from combray.model.query import as_list
 from combray.model.time import to_stored, zone
-from combray.model.turn import MAX_TURN_BYTES, as_role, checked_json, checked_name, storable
+from combray.model.turn import MAX_TURN_BYTES, as_role, checked_json, checked_new_name, storable
 
 DraftLike = str | TurnDraft | Mapping[str, Any]
 """What stands for a turn: its text, a draft, or a mapping with the fields of `TurnDraft` (a chat message's
@@ -94,9 +94,9 @@ def checked(draft: TurnDraft) -> TurnDraft:
         text=text,
         caption=caption,
         role=role,
-        speaker=checked_name(draft.speaker or role.value, "a speaker's name"),
-        id=None if draft.id is None else checked_name(str(draft.id), "a turn's id"),
-        tags=tuple(sorted({checked_name(tag, "a tag") for tag in as_list(draft.tags, "tags")})),
+        speaker=checked_new_name(draft.speaker or role.value, "a speaker's name"),
+        id=None if draft.id is None else checked_new_name(str(draft.id), "a turn's id"),
+        tags=tuple(sorted({checked_new_name(tag, "a tag") for tag in as_list(draft.tags, "tags")})),
         metadata=checked_json(draft.metadata, "a turn's metadata"),
     )
 

@@ -272,6 +272,8 @@ class Worker:
             claim=Claim(job=job.number, worker=self.name),
             store=parts.store,
             records=lambda method: parts.records.view(job.bank, method),
+            facts=lambda method: parts.facts.view(job.bank, method),
+            analyser=parts.analyser_for(bank),
             embed=embed if embedder is not None else None,
             llm=self._llm,
             occasion=occasion,

@@ -80,6 +80,7 @@ class Enrichment:
         registry.deriving(method)
         removed = self._parts.store.rebuild(self._bank, method, self._parts.clock())
         self._parts.records.drop(self._bank)
+        self._parts.facts.drop(self._bank)
         return removed
 
     def records(self, method: str) -> Iterator[DerivedRecord]:

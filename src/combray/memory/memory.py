@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
@@ -140,6 +141,7 @@ class Memory:
         """Release the store and the arrays."""
         self._parts.views.clear()
         self._parts.records.clear()
+        self._parts.facts.clear()
         self._parts.store.close()
         if self._folder is not None:
             self._folder()
@@ -205,13 +207,17 @@ class Memory:
             NotFound: there is none and `create` is off.
             ScopeError: the name is empty.
         """
-        if create:
-            try:
+        if create and not self._has(name):
+            with suppress(Conflict):
                 return self.create_bank(name)
-            except Conflict:
-                pass
         self._check_exists(name)
         return BankMemory(name, self._parts)
+
+    def _has(self, name: str) -> bool:
+        with suppress(NotFound):
+            self._parts.store.bank(_scoped(name))
+            return True
+        return False
 
     def worker(
         self, params: WorkParams | None = None, *, on_job: Callable[[Job], None] | None = None

@@ -12,6 +12,7 @@ from combray.embed.base import Embedder
 from combray.embed.cache import CachedEmbedder
 from combray.errors import EmbedderMismatch, WeightsUnavailable
 from combray.index.cache import ViewCache
+from combray.index.facts import FactCache
 from combray.index.records import RecordCache
 from combray.memory import checks
 from combray.methods.base import Method
@@ -57,6 +58,12 @@ class Parts:
         self.store = store
         self.views = views
         self.records = RecordCache(store, settings.cache_mb << 19)
+        self.facts = FactCache(
+            store,
+            self.records,
+            lambda bank: views.view(bank).columns.speakers,
+            settings.cache_mb << 18,
+        )
         self.settings = settings
         self.method = method
         self.counter = RememberingCounter(registry.counter(settings.counter))
@@ -83,6 +90,7 @@ class Parts:
         """Let go of the bank's arrays."""
         self.views.drop(bank)
         self.records.drop(bank)
+        self.facts.drop(bank)
 
     def names_no_embedder(self) -> bool:
         """Whether the caller wants no vectors."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import datetime
@@ -83,7 +83,9 @@ def prepared(parts: Parts, bank: str, request: Request, stages: Stages) -> tuple
             read=lambda kind, terms: parts.store.postings(bank, kind, terms),
             allowed=_allowed(parts, query, view),
             records=lambda method: parts.records.view(bank, method),
+            facts=lambda method: parts.facts.view(bank, method),
             sources=lambda records: parts.store.sources(bank, records),
+            embed=_embed(parts, bank),
         )
     return query, evidence
 
@@ -192,6 +194,13 @@ def _query(parts: Parts, name: str, request: Request, view: BankView, stages: St
         now=now,
         filters=request.filters,
     )
+
+
+def _embed(parts: Parts, bank: str) -> Callable[[Sequence[str]], NDArray[np.float32]] | None:
+    embedder = parts.embedder_for(parts.store.bank(bank))
+    if embedder is None:
+        return None
+    return lambda texts: embedder.embed(list(texts)).vectors
 
 
 def _k(request: Request, budget: int) -> int:

@@ -22,6 +22,7 @@ from combray.memory.drafts import (
 from combray.memory.parts import Parts
 from combray.memory.rows import embedded, halved, to_rows
 from combray.model import Bank, Session, Turn, TurnDraft
+from combray.model.turn import checked_new_name
 from combray.store.base import PutReceipt
 from combray.text.base import Analyser
 
@@ -122,12 +123,22 @@ def write_in_batches(
     drafts, now = said
     if session is None:
         session = Session(name=session_of_day(drafts[0].said_at, bank.zone, now))
+    _check_session(parts, bank, session.name)
     moment = Moment(session=session.name, zone=bank.zone, now=now)
     plan, done = _first(parts, bank, session, (drafts, moment), size)
     yield replace(done, notes=(*done.notes, *plan.notes))
     for start in range(size, len(plan.turns), size):
         # Without the precondition of the first: whoever writes the same list at the same time gives the same ids.
         yield put_turns(parts, bank, session, plan.turns[start : start + size])
+
+
+def _check_session(parts: Parts, bank: Bank, name: str) -> None:
+    """Refuse a name that no new session may have; a session that is there already goes on under any."""
+    try:
+        checked_new_name(name, "a session's name")
+    except InvalidInput:
+        if not parts.store.session_state(bank.name, name, ()).n_turns:
+            raise
 
 
 def _first(
@@ -162,10 +173,14 @@ def _planned(parts: Parts, bank: Bank, drafts: Sequence[TurnDraft], moment: Mome
     place = (bank.name, moment.session)
     made = new_ids(parts.store, place, [keys[i] for i in new], found.counts)
     ids = {**found.ids, **dict(zip(new, made, strict=True))}
-    notes = (_strayed(found.n_strayed, len(drafts), moment.session),) if found.n_strayed else ()
+    notes: list[str] = []
+    if found.n_strayed:
+        notes.append(_strayed(found.n_strayed, len(drafts), moment.session))
     gone = found.forgotten.intersection(untimed)
     if gone:
-        notes = (f"{len(gone)} of these turns were forgotten, and are not stored again",)
+        notes.append(f"{len(gone)} of these turns were forgotten, and are not stored again")
+    if found.returned:
+        notes.append(_returned(found.returned, moment.session))
     kept = [i for i in range(len(drafts)) if i not in gone]
     turns = to_turns(
         [drafts[i] for i in kept],
@@ -173,7 +188,14 @@ def _planned(parts: Parts, bank: Bank, drafts: Sequence[TurnDraft], moment: Mome
         {at: ids[i] for at, i in enumerate(kept) if i in ids},
         moment,
     )
-    return _Plan(turns=turns, n_turns=found.n_turns, notes=notes)
+    return _Plan(turns=turns, n_turns=found.n_turns, notes=tuple(notes))
+
+
+def _returned(n: int, session: str) -> str:
+    return (
+        f"turns at the end of session {session!r} had been forgotten; {n} of these turns follow in their place and "
+        "were stored as new ones. If they are the same, forget them again, and leave them out of the transcript"
+    )
 
 
 def _strayed(n: int, of: int, session: str) -> str:

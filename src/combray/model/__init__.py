@@ -2,6 +2,7 @@
 
 from combray.model.analysis import Analysis, Mention
 from combray.model.call import Call, Outcome
+from combray.model.fact import FactNotes, partial_date, span_of
 from combray.model.hit import Cut, Hit, Note, PackItem, Part, Recall, RecordHit, Trace
 from combray.model.query import Filters, Query
 from combray.model.record import DerivedRecord, Job, JobState, MadeBy, RecordKind, Status, record_id
@@ -15,6 +16,7 @@ __all__ = [
     "Clock",
     "Cut",
     "DerivedRecord",
+    "FactNotes",
     "Filters",
     "Granularity",
     "Hit",
@@ -38,6 +40,8 @@ __all__ = [
     "Turn",
     "TurnDraft",
     "aware",
+    "partial_date",
     "record_id",
+    "span_of",
     "utc_now",
 ]

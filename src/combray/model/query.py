@@ -131,6 +131,7 @@ class Query:
         budget_tokens: most tokens of the rendered pack.
         now: aware; what "last week" in the query is measured from.
         filters: what may be ranked.
+        plan: what a model has said the query is after, the method's own; None where none was asked.
     """
 
     text: str
@@ -142,6 +143,7 @@ class Query:
     budget_tokens: int
     now: datetime
     filters: Filters = field(default_factory=Filters)
+    plan: object | None = None
 
     def __post_init__(self) -> None:
         if self.k < 1:

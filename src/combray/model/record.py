@@ -20,10 +20,14 @@ class RecordKind(StrEnum):
 
 
 class Status(StrEnum):
-    """Whether a record holds."""
+    """Whether a record holds.
+
+    ``superseded``: something has changed since. ``merged``: another record says it too, and has its turns. ``retracted``: it was wrong.
+    """
 
     CURRENT = "current"
     SUPERSEDED = "superseded"
+    MERGED = "merged"
     RETRACTED = "retracted"
 
 
@@ -64,7 +68,10 @@ class DerivedRecord:
         members: ids of the records that were read to make it, the main one first; none of a fact.
         made_by: of the first unit that made it and is still there.
         recorded_at: aware; when it was first stored.
-        retired_at: aware; since when it no longer holds.
+        retired_at: aware; when it became known that it no longer holds.
+        valid_from: aware; since when it holds in the world, None where that is not known.
+        valid_to: aware; until when it held in the world, None where it holds or that is not known.
+        superseded_by: id of the record that holds instead, or empty.
         status: whether it holds.
         detail: JSON, the method's own.
     """
@@ -79,6 +86,9 @@ class DerivedRecord:
     made_by: MadeBy
     recorded_at: datetime
     retired_at: datetime | None = None
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+    superseded_by: str = ""
     status: Status = Status.CURRENT
     detail: Mapping[str, Any] = field(default_factory=dict)
 

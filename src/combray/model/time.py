@@ -146,6 +146,8 @@ class TimeSpan:
         text: the expression as written.
         explicit: whether it names month and year itself (EdgeMem's guarded gate), rather than
             being relative to the time it was said.
+        year_assumed: whether it names a month, a day of one or a holiday without a year, which was taken to be the
+            last one before it was said.
     """
 
     start: datetime
@@ -153,6 +155,7 @@ class TimeSpan:
     granularity: Granularity
     text: str = ""
     explicit: bool = False
+    year_assumed: bool = False
 
     def __post_init__(self) -> None:
         if self.start.tzinfo is None or self.end.tzinfo is None:

@@ -15,6 +15,7 @@ from enum import StrEnum
 from typing import Any
 
 from combray.errors import InvalidInput
+from combray.model.characters import CONTROL, HIDING, is_visible
 
 MAX_TURN_BYTES = 4 * 1024 * 1024
 """Longest text of one turn, in UTF-8 bytes: room for any document, not for a file by mistake."""
@@ -27,10 +28,10 @@ _UNDESCRIBED = re.compile(r"image|\d+ images")
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
-_MISLEADING = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]"
-)
-"""Controls, and what turns the direction of text or cannot be seen; joiners are left, being parts of words."""
+_CONTROL = re.compile(f"[{CONTROL}]")
+
+_MISLEADING = re.compile("[\u061c\u200e\u200f" + HIDING + "]")
+"""What turns the direction of text or cannot be seen; joiners are left, being parts of words."""
 
 
 class Role(StrEnum):
@@ -67,7 +68,7 @@ def storable(text: str) -> str:
 
 
 def checked_name(value: object, what: str) -> str:
-    """The name, if it can be one.
+    """The name, if something stored can have it; a new one also passes `checked_new_name`.
 
     Raises:
         InvalidInput: not text, empty, too long, or with characters that no name may have.
@@ -83,13 +84,27 @@ def checked_name(value: object, what: str) -> str:
     return value
 
 
+def checked_new_name(value: object, what: str) -> str:
+    """The name of something new, if a reader can see that it is one.
+
+    Raises:
+        InvalidInput: see `checked_name`; or it holds control characters of any kind, or nothing that can be seen.
+    """
+    name = checked_name(value, what)
+    if _CONTROL.search(name):
+        raise InvalidInput(f"{what} {name!a} holds control characters; leave them out.")
+    if not is_visible(name):
+        raise InvalidInput(f"{what} {name!a} has no character that can be seen; choose another.")
+    return name
+
+
 def checked_bank_name(value: object) -> str:
     """The name of a new bank: one that cannot be mistaken for another by eye.
 
     Raises:
-        InvalidInput: see `checked_name`; or it holds unseen characters, or begins or ends with white space.
+        InvalidInput: see `checked_new_name`; or it holds unseen characters, or begins or ends with white space.
     """
-    name = checked_name(value, "a bank's name")
+    name = checked_new_name(value, "a bank's name")
     if name != name.strip() or _MISLEADING.search(name):
         raise InvalidInput(
             f"a bank's name {name!a} begins or ends with white space, or holds characters that cannot be "
@@ -143,7 +158,9 @@ class Bank:
     methods: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        checked_name(self.name, "a bank's name")
+        # Laxer than for a new bank: one that is in a file must open under whatever name it has.
+        if not isinstance(self.name, str) or not self.name or _UNSTORABLE.search(self.name):
+            raise InvalidInput(f"a bank's name must be a non-empty text, not {self.name!r}.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -219,11 +219,13 @@ class SessionState:
         n_turns: stored turns.
         head: content keys of its first turns, by position.
         counts: how often each asked-for content occurs in it.
+        n_lost: positions that were given after its last stored turn; their turns were forgotten.
     """
 
     n_turns: int
     head: tuple[str, ...] = ()
     counts: Mapping[str, int] = field(default_factory=dict)
+    n_lost: int = 0
 
 
 class Store(JobStore, DerivedStore, LedgerStore, Protocol):

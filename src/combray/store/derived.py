@@ -2,19 +2,21 @@
 
 A *unit* is one reply of a model, or one that is still wanted, with the turns and records that it reads and the
 records that were made of it. Everything derived hangs on units: **a unit goes when a turn or a record that it read
-goes; a record goes when no unit that made it is left.**
+goes; a record goes when no unit that made it is left.** A unit may also *close* records (say that they hold no longer):
+**a record is closed as long as a unit closes it.**
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from combray.model import MadeBy, RecordKind
+from combray.model import MadeBy, RecordKind, Status
 
 TURNS = "turns"
 """Kind of the job that every write of turns asks for: derive from a session."""
@@ -46,6 +48,7 @@ class RecordRow:
         text: as written by the model.
         sources: documents it comes from, among those that its unit has read.
         detail: JSON, the method's own.
+        valid_from: aware; since when it holds in the world, None where that is not known.
         vector: little-endian float16 of the bank's embedder; None while it has none.
     """
 
@@ -54,7 +57,25 @@ class RecordRow:
     text: str
     sources: tuple[int, ...] = ()
     detail: Mapping[str, Any] = field(default_factory=dict)
+    valid_from: datetime | None = None
     vector: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Closing:
+    """That a record holds no longer; it stays, with what it was.
+
+    Attributes:
+        record: its number.
+        status: any but ``current``; the turns of one that is ``merged`` count as those of the record that holds instead.
+        by: id of the record that holds instead, one that the same unit makes or that is there already; empty for none.
+        valid_to: aware; until when it held in the world, None where that is not known.
+    """
+
+    record: int
+    status: Status = Status.SUPERSEDED
+    by: str = ""
+    valid_to: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +91,9 @@ class UnitRow:
         inputs: numbers of the records that it reads, the main one first.
         made_by: prompt and model.
         records: that were made of the reply; there may be none.
+        closes: records that hold no longer because of the reply, among those that it reads.
+        least_inputs: a unit that loses a turn or a record that it read is wanted again without it (its reply goes), while
+            so many records are left to read; 0 for one that goes at the first loss.
     """
 
     kind: str
@@ -80,6 +104,8 @@ class UnitRow:
     inputs: tuple[int, ...] = ()
     made_by: MadeBy
     records: tuple[RecordRow, ...] = ()
+    closes: tuple[Closing, ...] = ()
+    least_inputs: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,8 +173,8 @@ class DerivedState:
 
     Attributes:
         revision: grows whenever units, records or edges change.
-        epoch: grows whenever records that were there before go or change. While it stands, new records are all
-            that a derived copy lacks, and their numbers are higher than any it has.
+        epoch: grows whenever records are forgotten, dropped or hold again, or vectors change. While it stands, a derived
+            copy lacks only new records, whose numbers are higher than any it has, and what `RecordChanges` tells.
         dimension: of the vectors, 0 without an embedder.
     """
 
@@ -171,6 +197,7 @@ class Unit:
         inputs: numbers of the records that it read, the main one first.
         records: numbers of the records that were made of it, ascending.
         made_by: prompt and model.
+        least_inputs: see `UnitRow`.
     """
 
     number: int
@@ -182,6 +209,7 @@ class Unit:
     inputs: tuple[int, ...]
     records: tuple[int, ...]
     made_by: MadeBy
+    least_inputs: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,19 +229,52 @@ class Edges:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordColumns:
-    """Current records as columns, in order of number.
+    """Records as columns, in order of number; those that are closed too.
 
     Attributes:
         number: shape (n,), ascending.
         kind: shape (n,), index into the members of `RecordKind`.
+        current: shape (n,), whether it holds.
         vector: shape (n, d); zeros where a record has none.
         embedded: shape (n,), whether it has one.
     """
 
     number: NDArray[np.int64]
     kind: NDArray[np.int8]
+    current: NDArray[np.bool_]
     vector: NDArray[np.float16]
     embedded: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordChanges:
+    """Records that were there at a revision and hold no longer, in the same epoch.
+
+    Attributes:
+        closed: numbers of those that were closed, shape (m,).
+        gone: numbers of those that were replaced, shape (g,).
+    """
+
+    closed: NDArray[np.int64]
+    gone: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordDetails:
+    """What a method has noted about its records, in order of number; those that are closed too.
+
+    Attributes:
+        number: shape (n,), ascending.
+        detail: JSON of each, length n.
+        doc: shape (n,), the first document that the unit which wrote it gives as its source; 0 for none.
+        member: shape (m, 2): number of a record, and of one that the unit which wrote it has read; in order of the first, and
+            as the unit names them.
+    """
+
+    number: NDArray[np.int64]
+    detail: list[str]
+    doc: NDArray[np.int64]
+    member: NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,7 +18,9 @@ from combray.store.derived import (
     DerivedReceipt,
     DerivedState,
     Edges,
+    RecordChanges,
     RecordColumns,
+    RecordDetails,
     Sources,
     Unit,
 )
@@ -111,7 +113,8 @@ class DerivedStore(Protocol):
 
         Units are dropped, stored and filled; then records that no unit makes any more go, with the units that read
         them. Records that were linked by an edge to one that went are to be linked again: their stage goes back, and
-        the method gets a `LINK` job.
+        the method gets a `LINK` job. A record that a stored unit closes holds no longer; one that was closed by a unit
+        that went, and by no other, holds again.
 
         Args:
             bank: name.
@@ -124,8 +127,8 @@ class DerivedStore(Protocol):
             NotFound: no such bank.
             Conflict: the claim is no longer held; nothing was stored.
             EmbedderMismatch: the vectors are another embedder's, or do not fit the bank; nothing was stored.
-            InvalidInput: a unit reads nothing, is only wanted and yet makes records, or a record has a source that
-                its unit did not read; nothing was stored.
+            InvalidInput: a unit reads nothing, is only wanted and yet makes or closes records, or a record has a source
+                that its unit did not read; nothing was stored.
         """
 
     def drop_derived(self, bank: str, method: str, at: datetime) -> dict[str, int]:
@@ -166,7 +169,13 @@ class DerivedStore(Protocol):
         """The records by id; unknown ids are left out."""
 
     def record_columns(self, bank: str, method: str, *, after: int = 0) -> RecordColumns:
-        """The method's current records after number `after` as columns, with vectors of the bank's embedder."""
+        """The method's records after number `after` as columns, with vectors of the bank's embedder."""
+
+    def record_changes(self, bank: str, method: str, *, since: int) -> RecordChanges:
+        """The method's records that were closed or replaced after that revision; right while the epoch stands."""
+
+    def record_details(self, bank: str, method: str, *, after: int = 0) -> RecordDetails:
+        """What the method has noted about its records after number `after`."""
 
     def sources(self, bank: str, records: Sequence[int]) -> Sources:
         """Which documents these records come from."""

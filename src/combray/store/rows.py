@@ -13,10 +13,10 @@ from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
 from combray.errors import InvalidInput, NotOurFile
-from combray.model import Bank, Role, Session, Turn
+from combray.model import Bank, Role, Session, Status, Turn
 from combray.model.time import from_stored, offset_of, to_stored
 from combray.store.base import TurnRow
-from combray.store.derived import Derivation
+from combray.store.derived import Derivation, UnitRow
 
 SHIFT = 32
 """A document number is ``bank << SHIFT | n``; likewise sessions, and vectors by space."""
@@ -213,14 +213,18 @@ def check_derivation(derivation: Derivation) -> None:
     """Refuse what contradicts itself.
 
     Raises:
-        InvalidInput: a unit reads nothing, or makes records before it is done; a record has no source, one that its unit
-            did not read, or a vector of an embedder that is not named; an edge leads to where it begins.
+        InvalidInput: a unit reads nothing, makes or closes records before it is done, or may have less than nothing left
+            to read; a record has no source, one that its unit did not read, or a vector of an embedder that is not named; a
+            closing is of a record that its unit did not read, or says that it holds; an edge leads to where it begins.
     """
     for unit in derivation.units:
         if not unit.turns and not unit.inputs:
             raise InvalidInput(f"unit {unit.key} reads neither turns nor records.")
-        if unit.records and not unit.done:
-            raise InvalidInput(f"unit {unit.key} is not done, and yet it makes records.")
+        if (unit.records or unit.closes) and not unit.done:
+            raise InvalidInput(f"unit {unit.key} is not done, and yet it makes or closes records.")
+        if unit.least_inputs < 0:
+            raise InvalidInput(f"unit {unit.key} has least_inputs below 0.")
+        _check_closings(unit)
         for row in unit.records:
             if not row.sources or not set(row.sources) <= set(unit.turns):
                 raise InvalidInput(
@@ -230,6 +234,18 @@ def check_derivation(derivation: Derivation) -> None:
                 raise InvalidInput(f"name the embedder that made the vector of record {row.id}.")
     if any(edge.a == edge.b for edge in derivation.edges):
         raise InvalidInput("an edge links a record to another one, not to itself.")
+
+
+def _check_closings(unit: UnitRow) -> None:
+    closed = [closing.record for closing in unit.closes]
+    if not set(closed) <= set(unit.inputs) or len(set(closed)) < len(closed):
+        raise InvalidInput(
+            f"unit {unit.key} may close the records that it has read, each of them once."
+        )
+    if any(closing.status is Status.CURRENT for closing in unit.closes):
+        raise InvalidInput(
+            f"unit {unit.key} closes a record, and yet says that it holds; name another status."
+        )
 
 
 def as_json(value: Mapping[str, Any] | Sequence[Any]) -> str:

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 from combray.model import Job, MadeBy, RecordKind, record_id
 from combray.store.base import Store
-from combray.store.derived import Claim, Derivation, DerivedReceipt, Edge, RecordRow, UnitRow
+from combray.store.derived import (
+    Claim,
+    Closing,
+    Derivation,
+    DerivedReceipt,
+    Edge,
+    RecordRow,
+    UnitRow,
+)
 from combray.testing.store_rows import DIMENSION, NOON, vector_row
 
 METHOD = "anchor"
@@ -53,7 +62,12 @@ def window(
 
 
 def cluster(
-    numbers: Sequence[int], docs: Sequence[int] = (), text: str = "", *, key: str = ""
+    numbers: Sequence[int],
+    docs: Sequence[int] = (),
+    text: str = "",
+    *,
+    key: str = "",
+    least: int = 0,
 ) -> UnitRow:
     """A unit that reads these records and documents; done where there is a text of its event."""
     return UnitRow(
@@ -65,6 +79,22 @@ def cluster(
         inputs=tuple(numbers),
         made_by=MADE_BY,
         records=(event(text, *docs),) if text else (),
+        least_inputs=least,
+    )
+
+
+def verdict(
+    numbers: Sequence[int], *closes: Closing | int, docs: Sequence[int] = (), key: str = ""
+) -> UnitRow:
+    """A unit that reads these records and documents, and closes some of the records."""
+    return UnitRow(
+        kind="verdict",
+        key=key or f"v{'-'.join(map(str, numbers))}",
+        subject=str(numbers[0]),
+        turns=tuple(docs),
+        inputs=tuple(numbers),
+        made_by=MADE_BY,
+        closes=tuple(Closing(record=one) if isinstance(one, int) else one for one in closes),
     )
 
 
@@ -74,12 +104,13 @@ def derive(
     bank: str = "alpha",
     claim: Claim | None = None,
     edges: Sequence[tuple[int, int]] = (),
+    at: datetime = NOON,
     **rest: Any,  # noqa: ANN401 (fields of a value)
 ) -> DerivedReceipt:
-    """Store what `METHOD` derived, at noon; `rest` are further fields of the `Derivation`."""
+    """Store what `METHOD` derived; `rest` are further fields of the `Derivation`."""
     linked = [Edge(a=a, b=b, weight=0.5, kind="similar") for a, b in edges]
     derivation = Derivation(units=units, edges=linked, **rest)
-    return store.derive(bank, METHOD, derivation, at=NOON, claim=claim)
+    return store.derive(bank, METHOD, derivation, at=at, claim=claim)
 
 
 def numbers(store: Store, *texts: str, bank: str = "alpha") -> list[int]:
@@ -92,8 +123,9 @@ def numbers(store: Store, *texts: str, bank: str = "alpha") -> list[int]:
 def texts(store: Store, bank: str = "alpha", method: str = METHOD) -> list[str]:
     """Texts of all current records of the method, in order of number."""
     columns = store.record_columns(bank, method)
-    found = store.records(bank, columns.number.tolist())
-    return [found[number].text for number in columns.number.tolist()]
+    current = columns.number[columns.current].tolist()
+    found = store.records(bank, current)
+    return [found[number].text for number in current]
 
 
 def tasks(jobs: Sequence[Job]) -> list[tuple[str, str, str]]:

@@ -20,11 +20,11 @@ import pytest
 from combray.errors import Conflict, EmbedderMismatch, InvalidInput, NotFound, StoreError
 from combray.model import Filters, Session
 from combray.store.base import ForgetReceipt, PutReceipt, Selection, Store, VectorRow
-from combray.testing.store_derived_contract import StoreDerivedContract
+from combray.testing.store_closing_contract import StoreClosingContract
 from combray.testing.store_rows import NOON, Saying, new_bank, vector_row
 
 
-class StoreContract(StoreDerivedContract):
+class StoreContract(StoreClosingContract):
     """Subclass it, give `make_store`, and every promise of the Protocol is tested."""
 
     # Banks

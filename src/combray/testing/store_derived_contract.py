@@ -48,6 +48,8 @@ _ON_A_MISSING_BANK: dict[str, Callable[[Store], object]] = {
     "records": lambda store: store.records("none", [1]),
     "find_records": lambda store: store.find_records("none", ["f1:a"]),
     "record_columns": lambda store: store.record_columns("none", METHOD),
+    "record_changes": lambda store: store.record_changes("none", METHOD, since=0),
+    "record_details": lambda store: store.record_details("none", METHOD),
     "sources": lambda store: store.sources("none", [1]),
     "unstaged": lambda store: store.unstaged("none", METHOD, "fact", limit=1),
     "edges": lambda store: store.edges("none", METHOD, "similar", [1]),

@@ -93,6 +93,7 @@ _WHICH = (
     r"(?P<which>last|previous|past|this|next|coming|upcoming)(?:<S>(?P<nearer>past|coming))?<S>"
 )
 _IN = r"(?P<lead>in|since|until|till|by|during|around|of|through|before|after|for|from|back<S>in)"
+_NO_YEAR = r"(?!,?<S>(?:\d|(?:of<S>)?(?:last|this|next)<S>year<END>))"
 _NOT_A_VERB = r"(?!<S>(?:be|not|have|help|sound|seem|come|take|cause|never|also|well|just|look|feel|on<S>(?:washington|for))\b)"
 
 
@@ -179,8 +180,8 @@ def rules() -> tuple[Rule, ...]:
                 (_HOLIDAY, holiday),
             )
         ),
-        (rf"{_IN}<S><PART>?(?P<month><MONTH>)(?!,?<S>\d)", bare_month),
-        (r"<PART>(?P<month><MONTH>)(?!,?<S>\d)", bare_month),
+        (rf"{_IN}<S><PART>?(?P<month><MONTH>){_NO_YEAR}", bare_month),
+        (rf"<PART>(?P<month><MONTH>){_NO_YEAR}", bare_month),
         (
             rf"{_IN}<S>(?:the<S>year<S>)?<PART>?(?P<year><YEAR>)(?!<S>(?:people|dollars|words|times|miles|steps)\b)",
             year_named,

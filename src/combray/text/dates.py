@@ -30,6 +30,7 @@ _MAYBE = re.compile(
 )
 _UPPER_TO_LOWER = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)} | {0x2019: "'"}
 _LEADING = re.compile(r"on\s+the\s+")
+_TELL_YEAR = ("year", "short_year", "which", "relative")
 _LOCK = threading.Lock()
 
 
@@ -107,9 +108,16 @@ def _span(days: Days, reading: Reading, anchor: datetime) -> TimeSpan | None:
             granularity=days.granularity,
             text=reading.text[start:end],
             explicit=bool(_explicit().search(lowered)),
+            year_assumed=_assumes_year(reading),
         )
     except OverflowError:
         return None
+
+
+def _assumes_year(reading: Reading) -> bool:
+    named = reading["month"] or reading["holiday"]
+    told = any(reading[group] for group in _TELL_YEAR)
+    return bool(named) and not told and not reading.future
 
 
 def _midnight(at: date, anchor: datetime) -> datetime:

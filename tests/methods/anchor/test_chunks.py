@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from combray.methods.anchor.chunks import rendered, windows
+from combray.methods.anchor.chunks import windows
 from combray.model import Role, Turn
+from combray.prompts.quoting import rendered
 
 
 @pytest.mark.parametrize(

@@ -109,6 +109,27 @@ def test_what_was_said_on_a_day_is_not_what_was_said_after_it(memory):
     assert near[14] == 1 > near[15] > near[19] > near[13] == 0
 
 
+def test_a_month_without_a_year_is_that_of_the_last_year_with_turns_in_it(memory):
+    bank = memory.create_bank("a")
+    for day in ("2021-03-05", "2022-02-28", "2022-03-05", "2022-12-31", "2023-05-01", "2026-03-01"):
+        bank.remember(f"Tea on {day}.", speaker="Ana", said_at=f"{day}T10:00")
+
+    def said_at_best(question):
+        hits = bank.recall(question, now="2025-07-01", abstain=False).hits
+        return {str(h.turn.said_at.date()) for h in hits if h.channels.get("time", 0) == 1}
+
+    assert said_at_best("What was said in March?") == {"2022-03-05"}
+    assert said_at_best("What was said on 5 March?") == {"2022-03-05"}
+    assert said_at_best("What was said in December?") == {"2022-12-31"}
+    assert said_at_best("What was said in May?") == {"2023-05-01"}
+    assert said_at_best("What was said in October?") == set()
+    assert said_at_best("What was said on 29 February?") == set()
+    assert said_at_best("What was said in March 2024?") == set()
+    assert said_at_best("What was said last March?") == set()
+    bank.remember("Tea again.", speaker="Ana", said_at="2025-03-31T23:59")
+    assert said_at_best("What was said in March?") == {"2025-03-31"}
+
+
 def test_what_nobody_mentioned_counts_for_less_in_a_small_bank(memory):
     bank = memory.create_bank("a")
     signals = []

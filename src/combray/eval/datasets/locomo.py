@@ -69,6 +69,20 @@ def evidence_ids(raw: list[str]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
+def raw_evidence(path: Path | str | None = None) -> dict[str, tuple[str, ...]]:
+    """The evidence strings of each question as released, malformed ones too: what some papers count by.
+
+    Args:
+        path: as of `locomo`, which checks the file.
+    """
+    file = locate(path, "locomo/locomo10.json", "locomo10.json")
+    return {
+        f"{record['sample_id']}/{index}": tuple(item.get("evidence", ()))
+        for record, _ in importer.records(file)
+        for index, item in enumerate(record["qa"])
+    }
+
+
 def _bank(record: dict[str, Any], place: Place, notes: dict[str, int]) -> BankData:
     name = record["sample_id"]
     sessions = importer.sessions_of(record, place)

@@ -84,19 +84,8 @@ class Anchor:
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Rows of the turns behind the best facts, with the cosine of the fact, shape (m,), m ≤ k."""
         best = top_k(cosines, max(self.params.n_facts, k if self.params.fill else 0))
-        found = evidence.sources(numbers[best].tolist())
-        order = np.argsort(numbers[best])
-        rank = order[np.searchsorted(numbers[best], found.record, sorter=order)]
-        rows = evidence.view.rows(found.doc)
-        usable = rows >= 0
-        if evidence.allowed is not None:
-            usable &= evidence.allowed[np.where(usable, rows, 0)]
-        # Stable: by rank of the fact, then by chunk and place in it, as the sources come.
-        by_rank = np.argsort(rank[usable], kind="stable")
-        rows, rank = rows[usable][by_rank], rank[usable][by_rank]
-        _, first = np.unique(rows, return_index=True)
-        first = np.sort(first)[:k]
-        return rows[first], cosines[best][rank[first]]
+        rows, place = evidence.turns_behind(numbers[best])
+        return rows[:k], cosines[best][place[:k]]
 
     def _events(
         self, view: RecordView, cosines: NDArray[np.float64], evidence: Evidence
@@ -105,20 +94,9 @@ class Anchor:
         events = view.of_kind(RecordKind.EVENT)
         if not len(events) or not self.params.n_events:
             return np.zeros(0, dtype=np.int64), np.zeros(0)
-        if evidence.allowed is not None:
-            events = events[_seen_wholly(view.number[events], evidence, evidence.allowed)]
+        events = events[evidence.seen_wholly(view.number[events])]
         best = events[top_k(cosines[events], self.params.n_events)]
         return view.number[best], cosines[best]
-
-
-def _seen_wholly(
-    numbers: NDArray[np.int64], evidence: Evidence, allowed: NDArray[np.bool_]
-) -> NDArray[np.bool_]:
-    """Whether every turn behind the record may be ranked, shape (n,)."""
-    found = evidence.sources(numbers.tolist())
-    rows = evidence.view.rows(found.doc)
-    hidden = (rows < 0) | ~allowed[rows]
-    return ~np.isin(numbers, found.record[hidden])
 
 
 def _nothing(note: str) -> Ranking:

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Sequence
 from typing import TypeVar
 
-from combray.model import Turn
-
 T = TypeVar("T")
-
-_BREAKS = re.compile("[\\x7f-\\x9f\\u2028\\u2029]")
 
 
 def windows(
@@ -37,26 +31,3 @@ def windows(
         for start in range(0, len(turns), stride)
         if contained or not start or start - stride + size < len(turns)
     ]
-
-
-def rendered(turns: Sequence[Turn]) -> str:
-    """The turns as a model reads them: the time, then a line a turn, each text as a JSON string.
-
-    A JSON string has no line breaks and no way out of its quotes, so no text can pass for another turn.
-
-    Source:
-        AnchorMem, released code: a date line, then ``<speaker> said, "<text>"`` with the caption of a shared image.
-    """
-    if not turns:
-        return ""
-    lines = [f"{turns[0].said_at:%Y-%m-%d %H:%M (%A)}"]
-    for turn in turns:
-        shared = f" and shared an image of {_quoted(turn.caption)}" if turn.caption else ""
-        lines.append(f"{_quoted(turn.speaker)} said {_quoted(turn.text)}{shared}")
-    return "\n".join(lines)
-
-
-def _quoted(text: str) -> str:
-    quoted = json.dumps(text, ensure_ascii=False).replace("</", "<\\/")
-    # JSON leaves these as they are, and a reader may take them for line breaks.
-    return _BREAKS.sub(lambda found: f"\\u{ord(found[0]):04x}", quoted)

@@ -5,24 +5,22 @@ Both work out from the bank what is lacking, so doing a job again, or half and t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
 import numpy as np
 from pydantic import BaseModel
 
-from combray import prompts
-from combray.errors import CombrayError, NotFound
+from combray.errors import NotFound
 from combray.index.records import RecordView
-from combray.llm.base import Completion, messages_of
-from combray.methods.anchor.chunks import rendered, windows
+from combray.methods.anchor.chunks import windows
 from combray.methods.anchor.clusters import Cluster, Plan, replan, similar_pairs
 from combray.methods.anchor.params import AnchorParams
-from combray.methods.workbench import Failures, Workbench, in_pool
+from combray.methods.workbench import Failures, Prompted, Workbench, in_pool
 from combray.model import MadeBy, RecordKind, Turn, record_id
 from combray.model.ids import content_hash
+from combray.prompts.quoting import rendered
 from combray.store.base import Store
 from combray.store.derived import LINK, Derivation, Edge, RecordRow, Unit, UnitRow
 
@@ -36,7 +34,6 @@ EVENT = "event"
 SIMILAR = "similar"
 """Kind of the edges between facts."""
 
-_PAGE = 1000
 _SLICE = 1000
 
 
@@ -64,7 +61,7 @@ def draw_facts(bench: Workbench, params: AnchorParams) -> None:
     Source:
         AnchorMem, step 1.  Deviation: a failed call is done again, where the released code takes it for a chunk without facts.
     """
-    turns = _turns(bench.store, bench.bank.name, bench.job.subject)
+    turns = bench.turns(bench.job.subject)
     wanted = {
         _key(turn.id for _, turn in chunk): chunk
         for chunk in windows(
@@ -85,7 +82,7 @@ def draw_facts(bench: Workbench, params: AnchorParams) -> None:
         n_threads=bench.concurrency,
     ):
         made = _fact_unit(bench, key, chunk, reply, params)
-        bench.derive(_of(bench, units=[made], queue=[(LINK, "")]))
+        bench.derive(bench.change(units=[made], queue=[(LINK, "")]))
     failures.check(len(missing))
     gone = [(FACTS, key) for key in known if key not in wanted]
     if gone:
@@ -114,7 +111,7 @@ def link_facts(bench: Workbench, params: AnchorParams) -> None:
         failures,
         n_threads=bench.concurrency,
     ):
-        bench.derive(_of(bench, units=[_event_unit(bench, unit, reply)]))
+        bench.derive(bench.change(units=[_event_unit(bench, unit, reply)]))
     failures.check(len(wanted))
 
 
@@ -129,57 +126,33 @@ def cluster_key(members: Iterable[int]) -> str:
     return content_hash("u1", EVENT, *map(str, members))
 
 
-def _turns(store: Store, bank: str, session: str) -> list[tuple[int, Turn]]:
-    found: list[tuple[int, Turn]] = []
-    while page := store.scan(
-        bank, session=session, after=found[-1][0] if found else 0, limit=_PAGE
-    ):
-        found += page
-    return found
-
-
 def _key(turn_ids: Iterable[str]) -> str:
     return content_hash("u1", FACTS, *turn_ids)
 
 
-def _of(bench: Workbench, **change: object) -> Derivation:
-    return Derivation(embedder=bench.bank.embedder, **change)  # type: ignore[arg-type]
-
-
-def _ask_facts(bench: Workbench, chunk: Chunk) -> Completion:
-    first, last = chunk[0][1], chunk[-1][1]
-    messages = prompts.load("anchor_facts").messages(turns=rendered([turn for _, turn in chunk]))
-    with _noted(
-        f"It was asked for the facts of turns {first.position + 1} to {last.position + 1} of session {first.session!r}."
-    ):
-        return bench.llm.complete(
-            messages_of(messages),
-            Facts,
-            occasion=bench.occasion(FACTS, [doc for doc, _ in chunk]),
-        )
-
-
-@contextmanager
-def _noted(what: str) -> Iterator[None]:
-    """Have an error say which call it happened to."""
-    try:
-        yield
-    except CombrayError as error:
-        error.add_note(what)
-        raise
+def _ask_facts(bench: Workbench, chunk: Chunk) -> Facts:
+    turns = [turn for _, turn in chunk]
+    reply: Facts = bench.ask(
+        Prompted("anchor_facts", FACTS, {"turns": rendered(turns)}),
+        Facts,
+        docs=[doc for doc, _ in chunk],
+        about=f"for the facts of turns {turns[0].position + 1} to {turns[-1].position + 1} "
+        f"of session {turns[0].session!r}",
+    )
+    return reply
 
 
 def _fact_unit(
-    bench: Workbench, key: str, chunk: Chunk, reply: Completion, params: AnchorParams
+    bench: Workbench, key: str, chunk: Chunk, reply: Facts, params: AnchorParams
 ) -> UnitRow:
     docs = tuple(doc for doc, _ in chunk)
-    texts = statements(reply.parsed.facts, params.max_fact_chars)
+    texts = statements(reply.facts, params.max_fact_chars)
     return UnitRow(
         kind=FACTS,
         key=key,
         subject=chunk[0][1].session,
         turns=docs,
-        made_by=_made_by(bench, "anchor_facts"),
+        made_by=bench.made_by("anchor_facts"),
         records=_rows(bench, RecordKind.FACT, texts, docs),
     )
 
@@ -193,10 +166,6 @@ def _rows(
         )
         for text, vector in zip(texts, bench.vectors(texts), strict=True)
     )
-
-
-def _made_by(bench: Workbench, prompt: str) -> MadeBy:
-    return MadeBy(method=METHOD, prompt=prompts.load(prompt).hash, model=bench.llm.name)
 
 
 def _edges(view: RecordView, facts: Sequence[int], params: AnchorParams) -> list[Edge]:
@@ -265,7 +234,7 @@ def _wanted(reader: _Reader, cluster: Cluster) -> UnitRow:
     )
 
 
-def _ask_event(bench: Workbench, unit: Unit, params: AnchorParams) -> Completion:
+def _ask_event(bench: Workbench, unit: Unit, params: AnchorParams) -> Events:
     records = bench.store.records(bench.bank.name, unit.inputs)
     topics = [records[number].text for number in unit.inputs if number in records]
     if len(topics) < len(unit.inputs):
@@ -273,16 +242,17 @@ def _ask_event(bench: Workbench, unit: Unit, params: AnchorParams) -> Completion
             "fact", unit.subject, "It was forgotten meanwhile; the job goes on without it."
         )
     chunks = _chunks(bench, unit, params)
-    messages = prompts.load("anchor_event").messages(
-        topics="\n".join(f"- {topic}" for topic in topics),
-        turns="\n\n".join(rendered(chunk) for chunk in chunks),
+    values = {
+        "topics": "\n".join(f"- {topic}" for topic in topics),
+        "turns": "\n\n".join(rendered(chunk) for chunk in chunks),
+    }
+    reply: Events = bench.ask(
+        Prompted("anchor_event", EVENT, values),
+        Events,
+        docs=unit.turns,
+        about=f"what {len(topics)} facts have in common, the first: {topics[0][:80]!r}",
     )
-    with _noted(
-        f"It was asked what {len(topics)} facts have in common, the first: {topics[0][:80]!r}."
-    ):
-        return bench.llm.complete(
-            messages_of(messages), Events, occasion=bench.occasion(EVENT, unit.turns)
-        )
+    return reply
 
 
 def _chunks(bench: Workbench, unit: Unit, params: AnchorParams) -> list[list[Turn]]:
@@ -299,14 +269,14 @@ def _chunks(bench: Workbench, unit: Unit, params: AnchorParams) -> list[list[Tur
     return list(chunks.values())
 
 
-def _event_unit(bench: Workbench, unit: Unit, reply: Completion) -> UnitRow:
-    texts = statements(reply.parsed.events, 20_000)
+def _event_unit(bench: Workbench, unit: Unit, reply: Events) -> UnitRow:
+    texts = statements(reply.events, 20_000)
     return UnitRow(
         kind=EVENT,
         key=unit.key,
         subject=unit.subject,
         turns=unit.turns,
         inputs=unit.inputs,
-        made_by=_made_by(bench, "anchor_event"),
+        made_by=bench.made_by("anchor_event"),
         records=_rows(bench, RecordKind.EVENT, texts, unit.turns),
     )

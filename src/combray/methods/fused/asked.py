@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -73,10 +75,38 @@ def said_in_time(query: Query, view: BankView) -> NDArray[np.float64]:
     """How near each turn is to the times of the query, shape (n,).
 
     1 for turns said within a span, falling off by e a week after it, since what happened is told afterwards. A question
-    about what was said has no such tail: what was said then was said then.
+    about what was said has no such tail: what was said then was said then. A time whose year was only assumed is that of
+    the last year before in which there are turns, where there are none in the assumed one.
     """
     tail = not asks_what_was_said(query.text)
-    return in_time(query.analysis.spans, view.columns.said_at, tail=tail)
+    said_at = view.columns.said_at
+    spans = [_in_year_with_turns(span, said_at) for span in query.analysis.spans]
+    return in_time(spans, said_at, tail=tail)
+
+
+def _in_year_with_turns(span: TimeSpan, said_at: NDArray[np.int64]) -> TimeSpan:
+    if not span.year_assumed or _has_turns(span, said_at):
+        return span
+    year = span.start.year
+    years = np.unique(said_at.astype("datetime64[us]").astype("datetime64[Y]").astype(int)) + 1970
+    # A year begins up to a day earlier in the span's zone than in UTC.
+    for earlier in sorted(
+        {n for y in years.tolist() for n in (y, y + 1) if n < year}, reverse=True
+    ):
+        with suppress(ValueError):  # 29 February
+            moved = replace(
+                span,
+                start=span.start.replace(year=earlier),
+                end=span.end.replace(year=span.end.year - year + earlier),
+            )
+            if _has_turns(moved, said_at):
+                return moved
+    return span
+
+
+def _has_turns(span: TimeSpan, said_at: NDArray[np.int64]) -> bool:
+    within = (said_at >= to_micros(span.start)) & (said_at < to_micros(span.end))
+    return bool(within.any())
 
 
 def in_time(

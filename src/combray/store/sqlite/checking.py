@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import datetime
 
-from combray.errors import NotOurFile
+from combray.errors import ConfigError, NotOurFile
 from combray.model.ids import content_key, turn_id_from_client
+from combray.model.time import zone
 from combray.store.base import Finding
 from combray.store.rows import (
     LAST,
@@ -112,6 +113,25 @@ def _counters(connection: sqlite3.Connection, bank: BankKey) -> Iterator[Finding
         yield _error("the bank's counters are wrong", 1)
     if n := _count(connection, _SESSION_COUNTERS, bank):
         yield _error("counters of sessions are wrong", n)
+
+
+def _settings(connection: sqlite3.Connection, bank: BankKey) -> Iterator[Finding]:
+    (name,) = connection.execute(
+        "SELECT zone FROM bank WHERE number = ?", (bank.number,)
+    ).fetchone()
+    try:
+        zone(name)
+    except ConfigError:
+        yield _error(f"its zone {name!r} is not a time zone", 1, "put back a copy")
+    made = connection.execute(
+        "SELECT analyser FROM edition WHERE bank = ? AND number = ?", (bank.number, bank.edition)
+    ).fetchone()
+    if made != (bank.analyser,):
+        by = repr(made[0]) if made else "none that is known"
+        what = f"its analyser is {bank.analyser!r}, but the one that made its postings is {by}"
+        # No more than advice: without the name, reindexing would ask for the analyser that may not exist.
+        remedy = f"put back a copy, or combray reindex {bank.name} --analyser NAME"
+        yield _error(what, 1, remedy)
 
 
 def _analysis(connection: sqlite3.Connection, bank: BankKey) -> Iterator[Finding]:
@@ -235,6 +255,7 @@ def _contents(connection: sqlite3.Connection, bank: BankKey) -> Iterator[Finding
 
 _CHECKS: tuple[_Check, ...] = (
     _counters,
+    _settings,
     _analysis,
     _tags,
     _vectors,

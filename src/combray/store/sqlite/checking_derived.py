@@ -10,6 +10,7 @@ from combray.model.time import to_stored
 from combray.store.base import Finding
 from combray.store.rows import LAST, SHIFT
 from combray.store.sqlite.banks import BankKey, find_space
+from combray.store.sqlite.closings import FIRST
 
 _DAMAGE = {
     "units read turns that do not exist": "SELECT count(*) FROM unit_turn WHERE bank = :bank AND NOT EXISTS "
@@ -35,6 +36,21 @@ _DAMAGE = {
     "AND NOT EXISTS (SELECT 1 FROM record_edge AS back WHERE back.bank = :bank AND back.a = there.b "
     "AND back.method = there.method AND back.kind = there.kind AND back.b = there.a "
     "AND back.weight = there.weight)",
+    "units that are only wanted say something of records": "SELECT count(*) FROM unit WHERE bank = :bank AND done = 0 "
+    "AND (EXISTS (SELECT 1 FROM source WHERE source.bank = :bank AND source.unit = unit.number) "
+    "OR EXISTS (SELECT 1 FROM closing WHERE closing.bank = :bank AND closing.unit = unit.number))",
+    "closings are by units, or of records, that do not exist": "SELECT count(*) FROM closing WHERE bank = :bank AND ("
+    "NOT EXISTS (SELECT 1 FROM unit WHERE unit.bank = :bank AND unit.number = closing.unit) "
+    "OR NOT EXISTS (SELECT 1 FROM record WHERE record.number = closing.record AND record.bank = :bank))",
+    "closings are of records that their unit has not read": "SELECT count(*) FROM closing WHERE bank = :bank "
+    "AND NOT EXISTS (SELECT 1 FROM unit_record WHERE unit_record.bank = :bank AND unit_record.record = closing.record "
+    "AND unit_record.unit = closing.unit)",
+    "records do not say what their closings say": "SELECT count(*) FROM record WHERE bank = :bank AND ("  # noqa: S608
+    "(retired_at IS NULL) <> (status = 'current') OR (closed_in IS NULL) <> (status = 'current') "
+    "OR status <> coalesce((SELECT closing.status FROM closing WHERE closing.bank = :bank "
+    f"AND closing.record = record.number ORDER BY {FIRST} LIMIT 1), 'current'))",
+    "records are noted as gone that are there": "SELECT count(*) FROM record_gone WHERE bank = :bank AND EXISTS "
+    "(SELECT 1 FROM record WHERE record.number = record_gone.number)",
     "numbers were given that the bank does not know of": "SELECT count(*) FROM bank WHERE number = :bank AND ("
     "last_record < coalesce((SELECT max(number) FROM record WHERE bank = :bank), 0) & 4294967295 "
     "OR last_unit < coalesce((SELECT max(number) FROM unit WHERE bank = :bank), 0) "

@@ -7,6 +7,7 @@ handler starves writers for seconds. The operating system drops the lock of a pr
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 import threading
@@ -18,8 +19,8 @@ from pathlib import Path
 
 from combray.errors import StoreError
 from combray.store.migrate import Migration, is_current, migrate_sqlite
-from combray.store.sqlite.failures import translated
-from combray.store.sqlite.file import Synchronous, connect, is_new
+from combray.store.sqlite.failures import NO_SPACE, is_full, translated
+from combray.store.sqlite.file import BUSY_TIMEOUT_MS, Synchronous, connect, is_new
 from combray.store.sqlite.scrub import RawFile, scrub
 
 LOCK_TIMEOUT_S = 60.0
@@ -120,9 +121,11 @@ class Connections:
             try:
                 yield connection
                 connection.execute("COMMIT")
-            except BaseException:
+            except BaseException as error:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
+                if isinstance(error, sqlite3.Error) and is_full(error, self.path):
+                    _give_back_log(connection)
                 raise
 
     @contextmanager
@@ -234,6 +237,7 @@ class Connections:
         if not self._turn.acquire(timeout=LOCK_TIMEOUT_S):
             raise StoreError(f"another thread has been writing to {self.path} for too long.")
         try:
+            self._check_lock_file()
             self._lock.acquire(timeout=LOCK_TIMEOUT_S, poll_interval=_POLL_S)
             try:
                 yield
@@ -246,6 +250,33 @@ class Connections:
             ) from error
         finally:
             self._turn.release()
+
+    def _check_lock_file(self) -> None:
+        """Refuse at once where no lock file can be: the lock itself would be waited for in vain.
+
+        An existing one is not opened here: closing it again could drop a lock of this process.
+        """
+        lock = Path(f"{self.path}.lock")
+        try:
+            if not os.path.lexists(lock):
+                with suppress(FileExistsError):
+                    os.close(os.open(lock, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644))
+            elif not (lock.is_file() and os.access(lock, os.R_OK | os.W_OK)):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        except OSError as error:
+            if error.errno in NO_SPACE:
+                raise
+            raise StoreError(
+                f"{lock} cannot be made or opened ({error.strerror}): writers take turns by this file. Nothing was "
+                "changed; the folder and the file must be writable by this user, or choose another place."
+            ) from error
+
+
+def _give_back_log(connection: sqlite3.Connection) -> None:
+    """Shorten the log, which a failed write leaves as long as the disk allowed: what comes next needs the room."""
+    with suppress(sqlite3.Error):
+        _empty_log(connection, wait_ms=0)
+    connection.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}").close()
 
 
 def _empty_log(connection: sqlite3.Connection, wait_ms: int) -> bool:

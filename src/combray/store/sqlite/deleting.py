@@ -30,6 +30,8 @@ _DERIVED = (
     "reply",
     "call",
     "source",
+    "closing",
+    "record_gone",
     "unit_record",
     "unit_turn",
     "unit",

@@ -1,41 +1,22 @@
 """Removing units, and what nothing makes any more.
 
-A unit goes when a turn or a record that it read goes; a record goes when no unit that made it is left.
+A unit goes when a turn or a record that it read goes, if it is not wanted again without it; a record goes when no unit
+that made it is left.
 """
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 
 from combray.store.derived import LINK
 from combray.store.rows import LAST, SHIFT
-from combray.store.sqlite import jobs
+from combray.store.sqlite import closings, epochs, jobs
 from combray.store.sqlite.banks import BankKey
-
-Removed = Counter[str]
-"""Number of removed rows by table."""
-
-_UNIT_TABLES = ("unit_turn", "unit_record", "source")
-
-
-@dataclass(slots=True)
-class Loss:
-    """What a removal took away.
-
-    Attributes:
-        rows: by table.
-        methods: that lost records.
-        unlinked: methods of which records have lost a neighbour.
-    """
-
-    rows: Removed = field(default_factory=Removed)
-    methods: set[str] = field(default_factory=set)
-    unlinked: set[str] = field(default_factory=set)
+from combray.store.sqlite.loss import Loss, Removed, delete
+from combray.store.sqlite.reopening import reopen, replies_taken
 
 
 def forget(
@@ -48,7 +29,7 @@ def forget(
         "ON unit_turn.bank = ? AND unit_turn.doc = wanted.value",
         (wanted, bank.number),
     ).fetchall()
-    loss = _drop(connection, bank, [number for (number,) in units])
+    loss = _lost_turns(connection, bank, [number for (number,) in units], wanted)
     keys = connection.execute(
         "SELECT DISTINCT reply_turn.key FROM json_each(?) AS wanted CROSS JOIN reply_turn "
         "ON reply_turn.bank = ? AND reply_turn.doc = wanted.value",
@@ -56,9 +37,9 @@ def forget(
     ).fetchall()
     named = json.dumps([key for (key,) in keys])
     for table in ("reply", "reply_turn") if keys else ():
-        loss.rows[table] += _delete(connection, bank, table, "key", named)
+        loss.rows[table] += delete(connection, bank, table, "key", named)
     ask_to_link(connection, bank, loss.methods, at)
-    moved(connection, bank, loss, changed=bool(units))
+    _forgotten(connection, bank, loss, at, changed=bool(units))
     return +loss.rows
 
 
@@ -72,7 +53,7 @@ def drop(connection: sqlite3.Connection, bank: BankKey, method: str, at: datetim
         "DELETE FROM job WHERE bank = ? AND method = ?", (bank.number, method)
     ).rowcount
     ask_to_link(connection, bank, loss.methods - {method}, at)
-    moved(connection, bank, loss, changed=bool(rows))
+    _forgotten(connection, bank, loss, at, changed=bool(rows))
     return +loss.rows
 
 
@@ -91,7 +72,7 @@ def relink(connection: sqlite3.Connection, bank: BankKey, method: str, at: datet
         "UPDATE record SET stage = 0 WHERE bank = ? AND method = ?", (bank.number, method)
     )
     ask_to_link(connection, bank, loss.methods | {method}, at)
-    moved(connection, bank, loss, changed=True)
+    _forgotten(connection, bank, loss, at, changed=True)
     return +loss.rows
 
 
@@ -102,10 +83,25 @@ def _drop(connection: sqlite3.Connection, bank: BankKey, numbers: Iterable[int])
     return loss
 
 
+def _lost_turns(
+    connection: sqlite3.Connection, bank: BankKey, units: Sequence[int], docs: str
+) -> Loss:
+    """Drop the units that read the documents, or have them wanted again without."""
+    loss = Loss()
+    _unlink_read(connection, bank, units, loss)
+    loss.rows["unit_turn"] += delete(connection, bank, "unit_turn", "doc", docs)
+    going, made = reopen(connection, bank, units, loss)
+    cascade(connection, bank, made | detach(connection, bank, going, loss), loss)
+    return loss
+
+
 def _unlink_read(
     connection: sqlite3.Connection, bank: BankKey, units: Sequence[int], loss: Loss
-) -> None:
-    """Have the records that the units read linked again: what held them together goes, and something else may."""
+) -> set[str]:
+    """Have the records that the units read linked again: what held them together goes, and something else may.
+
+    Returns the methods of the records.
+    """
     read = connection.execute(
         "SELECT DISTINCT record.number, record.method FROM json_each(?) AS wanted CROSS JOIN unit_record "
         "ON unit_record.bank = ? AND unit_record.unit = wanted.value "
@@ -113,7 +109,9 @@ def _unlink_read(
         (json.dumps(list(units)), bank.number),
     ).fetchall()
     _unlink(connection, bank, [number for number, _ in read])
-    loss.methods |= {method for _, method in read}
+    methods = {method for _, method in read}
+    loss.methods |= methods
+    return methods
 
 
 def _unlink(connection: sqlite3.Connection, bank: BankKey, numbers: Iterable[int]) -> None:
@@ -131,15 +129,11 @@ def detach(
     if not units:
         return set()
     wanted = json.dumps(units)
-    made = connection.execute(
-        "SELECT DISTINCT source.record FROM json_each(?) AS wanted CROSS JOIN source "
-        "ON source.bank = ? AND source.unit = wanted.value",
-        (wanted, bank.number),
-    ).fetchall()
-    for table in _UNIT_TABLES:
-        loss.rows[table] += _delete(connection, bank, table, "unit", wanted)
-    loss.rows["unit"] += _delete(connection, bank, "unit", "number", wanted)
-    return {number for (number,) in made}
+    made = replies_taken(connection, bank, units, loss)
+    for table in ("unit_turn", "unit_record"):
+        loss.rows[table] += delete(connection, bank, table, "unit", wanted)
+    loss.rows["unit"] += delete(connection, bank, "unit", "number", wanted)
+    return made
 
 
 def cascade(connection: sqlite3.Connection, bank: BankKey, loose: set[int], loss: Loss) -> None:
@@ -150,20 +144,23 @@ def cascade(connection: sqlite3.Connection, bank: BankKey, loose: set[int], loss
             "AND source.record = wanted.value) FROM json_each(?) AS wanted",
             (bank.number, json.dumps(sorted(loose))),
         ).fetchall()
-        # A record that is left must hold nothing of a unit that went: its text is the same in all, its detail is not.
-        connection.executemany(
-            "UPDATE record SET unit = ?, detail = '{}' WHERE number = ? AND bank = ? AND NOT EXISTS "
-            "(SELECT 1 FROM unit WHERE unit.bank = record.bank AND unit.number = record.unit)",
+        # A record that is left must hold nothing of a reply that went: its text is the same in all, its detail is not.
+        rewritten = connection.executemany(
+            "UPDATE record SET unit = ?, detail = '{}', valid_from = NULL, valid_offset = 0 "
+            "WHERE number = ? AND bank = ? AND NOT EXISTS (SELECT 1 FROM source WHERE source.bank = record.bank "
+            "AND source.record = record.number AND source.unit = record.unit)",
             [(unit, record, bank.number) for record, unit in rows if unit is not None],
         )
+        loss.rewritten += max(rewritten.rowcount, 0)
         orphans = {record for record, unit in rows if unit is None}
         # One that is left comes from fewer turns now, which may change what it belongs with.
         left = [record for record, unit in rows if unit is not None]
         _unlink(connection, bank, left)
         loss.methods |= _methods(connection, left)
         reading = _drop_records(connection, bank, orphans, loss)
-        _unlink_read(connection, bank, reading, loss)
-        loose = detach(connection, bank, reading, loss)
+        loss.unlinked |= _unlink_read(connection, bank, reading, loss)
+        going, made = reopen(connection, bank, reading, loss)
+        loose = made | detach(connection, bank, going, loss)
 
 
 def ask_to_link(
@@ -177,7 +174,7 @@ def ask_to_link(
 def _drop_records(
     connection: sqlite3.Connection, bank: BankKey, numbers: set[int], loss: Loss
 ) -> list[int]:
-    """Delete the records; returns the units that read one of them."""
+    """Delete the records; returns the units that read one of them, and do so no longer."""
     if not numbers:
         return []
     wanted = json.dumps(sorted(numbers))
@@ -186,13 +183,16 @@ def _drop_records(
         "ON unit_record.bank = ? AND unit_record.record = wanted.value",
         (wanted, bank.number),
     ).fetchall()
-    loss.methods |= _methods(connection, numbers)
+    loss.rows["unit_record"] += delete(connection, bank, "unit_record", "record", wanted)
     _drop_edges(connection, bank, wanted, loss)
     loss.rows["record_vector"] += _drop_vectors(connection, bank, numbers)
-    gone = connection.executemany(
-        "DELETE FROM record WHERE number = ?", [(number,) for number in sorted(numbers)]
-    )
-    loss.rows["record"] += max(gone.rowcount, 0)
+    gone = connection.execute(
+        "DELETE FROM record WHERE number IN (SELECT value FROM json_each(?)) RETURNING method, number",
+        (wanted,),
+    ).fetchall()
+    loss.rows["record"] += len(gone)
+    loss.gone += gone
+    loss.methods |= {method for method, _ in gone}
     return [unit for (unit,) in reading]
 
 
@@ -234,20 +234,24 @@ def _drop_vectors(connection: sqlite3.Connection, bank: BankKey, numbers: set[in
     return max(connection.executemany("DELETE FROM record_vector WHERE id = ?", ids).rowcount, 0)
 
 
-def _delete(
-    connection: sqlite3.Connection, bank: BankKey, table: str, column: str, wanted: str
+def replaced(
+    connection: sqlite3.Connection, bank: BankKey, loss: Loss, at: datetime, *, changed: bool
 ) -> int:
-    return connection.execute(
-        f"DELETE FROM {table} WHERE bank = ? AND {column} IN (SELECT value FROM json_each(?))",  # noqa: S608
-        (bank.number, wanted),
-    ).rowcount
+    """Take down what a derivation did to records that were there; returns the revision."""
+    revision = epochs.revise(connection, bank, changed=changed)
+    again = closings.settle(connection, bank, loss.closed, revision, at)
+    if again or loss.rewritten:
+        epochs.begin(connection, bank)
+    else:
+        epochs.note_gone(connection, bank, loss.gone, revision)
+    return revision
 
 
-def moved(connection: sqlite3.Connection, bank: BankKey, loss: Loss, *, changed: bool) -> int:
-    """Move revision and epoch of the derived records; returns the revision."""
-    row = connection.execute(
-        "UPDATE bank SET derived_revision = derived_revision + ?, derived_epoch = derived_epoch + ? "
-        "WHERE number = ? RETURNING derived_revision",
-        (int(changed), int(loss.rows["record"] > 0), bank.number),
-    ).fetchone()
-    return int(row[0])
+def _forgotten(
+    connection: sqlite3.Connection, bank: BankKey, loss: Loss, at: datetime, *, changed: bool
+) -> None:
+    """Begin another epoch after units went that nothing replaces."""
+    revision = epochs.revise(connection, bank, changed=changed)
+    closings.settle(connection, bank, loss.closed, revision, at)
+    if changed:
+        epochs.begin(connection, bank)

@@ -17,11 +17,13 @@ from combray.store.derived import (
     DerivedReceipt,
     DerivedState,
     Edges,
+    RecordChanges,
     RecordColumns,
+    RecordDetails,
     Sources,
     Unit,
 )
-from combray.store.sqlite import banks, claiming, dropping, jobs, ledger, units
+from combray.store.sqlite import banks, claiming, dropping, epochs, jobs, ledger, units
 from combray.store.sqlite import records as record_rows
 from combray.store.sqlite.connection import Connections
 
@@ -187,6 +189,18 @@ class EnrichmentVerbs:
         with self._connections.reading() as connection:
             key = banks.find(connection, bank)
             return record_rows.columns(connection, key, method, int(after))
+
+    def record_changes(self, bank: str, method: str, *, since: int) -> RecordChanges:
+        """See `DerivedStore.record_changes`."""
+        with self._connections.reading() as connection:
+            key = banks.find(connection, bank)
+            return epochs.changes(connection, key, method, int(since))
+
+    def record_details(self, bank: str, method: str, *, after: int = 0) -> RecordDetails:
+        """See `DerivedStore.record_details`."""
+        with self._connections.reading() as connection:
+            key = banks.find(connection, bank)
+            return record_rows.details(connection, key, method, int(after))
 
     def sources(self, bank: str, records: Sequence[int]) -> Sources:
         """See `DerivedStore.sources`."""

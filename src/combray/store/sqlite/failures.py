@@ -16,6 +16,10 @@ _ROOM_BYTES = 256 * 1024
 """Free space below which an I/O error is taken for a full disk: one page of every index and the log."""
 
 
+NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
+"""Numbers of the system's errors that mean a full disk or quota."""
+
+
 @contextmanager
 def translated(path: Path) -> Iterator[None]:
     """Raise what goes wrong inside as `StoreError`, `StoreFull`, `NotOurFile` or `InvalidInput`."""
@@ -34,7 +38,7 @@ def translated(path: Path) -> Iterator[None]:
 
 def _of_sqlite(error: sqlite3.Error, path: Path) -> Exception:
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    if code == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR and _is_full(path)):
+    if is_full(error, path):
         return _full(path)
     # Python raises this one without a code.
     undecoded = str(error).startswith("Could not decode to UTF-8")
@@ -60,18 +64,34 @@ def _damaged(path: Path, error: Exception) -> NotOurFile:
 
 
 def _of_system(error: OSError, path: Path) -> StoreError:
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+    if error.errno in NO_SPACE:
         return _full(path)
     return StoreError(f"{path}: {error.strerror or error}.")
 
 
 def _full(path: Path) -> StoreFull:
+    megabytes = -(-(_log_bytes(path) + _ROOM_BYTES) // 1_000_000)
     return StoreFull(
-        f"no space left for {path}; nothing of this write was stored. Free some space."
+        f"no space left for {path}; nothing of this write was stored. Free at least {megabytes} MB. Deleting needs "
+        "room too, for all pages that it changes until it is done: forget turns or sessions one by one rather than "
+        "a whole bank."
     )
 
 
-def _is_full(path: Path) -> bool:
+def _log_bytes(path: Path) -> int:
+    try:
+        return path.with_name(f"{path.name}-wal").stat().st_size
+    except OSError:
+        return 0
+
+
+def is_full(error: sqlite3.Error, path: Path) -> bool:
+    """Whether SQLite refused because the disk is full, or the file as large as it may become."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    return code == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR and _has_no_room(path))
+
+
+def _has_no_room(path: Path) -> bool:
     try:
         return shutil.disk_usage(path.parent).free < _ROOM_BYTES
     except OSError:

@@ -30,11 +30,14 @@ def session_state(
 ) -> SessionState:
     """How far a session has come; zeros where it does not exist."""
     row = connection.execute(
-        "SELECT number, n_turns FROM session WHERE bank = ? AND name = ?", (bank.number, name)
+        "SELECT number, n_turns, next_position - 1 - "
+        "(SELECT coalesce(max(position), -1) FROM turn WHERE turn.session = session.number) "
+        "FROM session WHERE bank = ? AND name = ?",
+        (bank.number, name),
     ).fetchone()
     if row is None:
         return SessionState(n_turns=0)
-    number, n_turns = row
+    number, n_turns, n_lost = row
     head = connection.execute(
         "SELECT content FROM turn WHERE session = ? ORDER BY position LIMIT ?",
         (number, len(contents)),
@@ -49,6 +52,7 @@ def session_state(
         n_turns=n_turns,
         head=tuple(content for (content,) in head),
         counts={content: n for content, n in counts if content in wanted},
+        n_lost=n_lost,
     )
 
 

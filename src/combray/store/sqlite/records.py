@@ -13,8 +13,9 @@ import numpy as np
 from combray.errors import EmbedderMismatch, InvalidInput
 from combray.model import DerivedRecord, MadeBy, RecordKind, Status
 from combray.model.time import from_stored
-from combray.store.derived import DerivedState, Edges, RecordColumns, Sources, Unit
+from combray.store.derived import DerivedState, Edges, RecordColumns, RecordDetails, Sources, Unit
 from combray.store.rows import LAST, SHIFT, decoding
+from combray.store.sqlite import closings
 from combray.store.sqlite.banks import BankKey, find_space, open_space
 
 _KINDS = {str(kind): index for index, kind in enumerate(RecordKind)}
@@ -28,7 +29,7 @@ def state(connection: sqlite3.Connection, bank: BankKey) -> DerivedState:
     return DerivedState(revision=revision, epoch=epoch, dimension=bank.dimension)
 
 
-_UNIT = "unit.number, unit.kind, unit.key, unit.subject, unit.done, unit.prompt, unit.model"
+_UNIT = "unit.number, unit.kind, unit.key, unit.subject, unit.done, unit.prompt, unit.model, unit.least_inputs"
 
 
 def units(
@@ -93,8 +94,9 @@ def _units(
             inputs=inputs.get(number, ()),
             records=made.get(number, ()),
             made_by=MadeBy(method=method, prompt=prompt, model=model),
+            least_inputs=least,
         )
-        for number, kind, key, subject, is_done, prompt, model in sorted(found)
+        for number, kind, key, subject, is_done, prompt, model, least in sorted(found)
     ]
 
 
@@ -106,17 +108,17 @@ def records(
     wanted = json.dumps([int(number) for number in numbers])
     rows = connection.execute(
         "SELECT record.number, record.id, record.kind, record.method, record.text, unit.prompt, unit.model, "
-        "record.recorded_at, record.retired_at, record.status, record.detail "
+        "record.recorded_at, record.retired_at, record.status, record.detail, record.valid_from, record.valid_offset "
         "FROM json_each(?) AS wanted CROSS JOIN record ON record.number = wanted.value "
         "CROSS JOIN unit ON unit.bank = record.bank AND unit.number = record.unit WHERE record.bank = ?",
         (wanted, bank.number),
     ).fetchall()
     turns = _grouped(
         connection,
-        "SELECT DISTINCT source.record, turn.id, turn.said_at, turn.doc FROM json_each(?) AS wanted "
-        "CROSS JOIN source ON source.bank = ? AND source.record = wanted.value "
-        "CROSS JOIN turn ON turn.doc = source.doc ORDER BY source.record, turn.said_at, turn.doc",
-        (wanted, bank.number),
+        f"{_BEHIND} SELECT DISTINCT wanted.record, turn.id, turn.said_at, turn.doc FROM wanted "  # noqa: S608
+        "CROSS JOIN source ON source.bank = ? AND source.record = wanted.number "
+        "CROSS JOIN turn ON turn.doc = source.doc ORDER BY wanted.record, turn.said_at, turn.doc",
+        (wanted, bank.number, bank.number),
     )
     members = _grouped(
         connection,
@@ -127,6 +129,8 @@ def records(
         "ORDER BY record.number, unit_record.position",
         (wanted, bank.number),
     )
+    ends = closings.ends(connection, bank, wanted)
+    none = closings.End("", None)
     return {
         row[0]: DerivedRecord(
             number=row[0],
@@ -139,6 +143,9 @@ def records(
             made_by=MadeBy(method=row[3], prompt=row[5], model=row[6]),
             recorded_at=from_stored(row[7]),
             retired_at=None if row[8] is None else from_stored(row[8]),
+            valid_from=None if row[11] is None else from_stored(row[11], row[12]),
+            valid_to=ends.get(row[0], none).valid_to,
+            superseded_by=ends.get(row[0], none).by,
             status=Status(row[9]),
             detail=json.loads(row[10]),
         )
@@ -150,12 +157,12 @@ def records(
 def columns(
     connection: sqlite3.Connection, bank: BankKey, method: str, after: int
 ) -> RecordColumns:
-    """Current records after that number."""
+    """Records after that number."""
     space = find_space(connection, bank.number, bank.embedder) if bank.embedder else None
     rows = connection.execute(
-        "SELECT record.number, record.kind, record_vector.v FROM record "
+        "SELECT record.number, record.kind, record_vector.v, record.retired_at IS NULL FROM record "
         "LEFT JOIN record_vector ON record_vector.id = ? + (record.number & ?) "
-        "WHERE record.bank = ? AND record.method = ? AND record.number > ? AND record.retired_at IS NULL "
+        "WHERE record.bank = ? AND record.method = ? AND record.number > ? "
         "ORDER BY record.number",
         ((space[0] if space else 0) << SHIFT, LAST, bank.number, method, after),
     ).fetchall()
@@ -164,6 +171,7 @@ def columns(
     return RecordColumns(
         number=np.array([row[0] for row in rows], dtype=np.int64),
         kind=np.array([_KINDS[row[1]] for row in rows], dtype=np.int8),
+        current=np.array([row[3] == 1 for row in rows], dtype=np.bool_),
         vector=np.frombuffer(vectors, dtype="<f2").reshape(len(rows), bank.dimension),
         embedded=np.array(
             [space is not None and row[2] is not None for row in rows], dtype=np.bool_
@@ -171,13 +179,53 @@ def columns(
     )
 
 
+@decoding
+def details(
+    connection: sqlite3.Connection, bank: BankKey, method: str, after: int
+) -> RecordDetails:
+    """What is noted about records after that number."""
+    rows = connection.execute(
+        "SELECT number, detail, (SELECT min(source.doc) FROM source WHERE source.bank = record.bank "
+        "AND source.record = record.number AND source.unit = record.unit) FROM record "
+        "WHERE bank = ? AND method = ? AND number > ? ORDER BY number",
+        (bank.number, method, after),
+    ).fetchall()
+    pairs = connection.execute(
+        "SELECT record.number, unit_record.record FROM record CROSS JOIN unit_record "
+        "ON unit_record.bank = record.bank AND unit_record.unit = record.unit "
+        "WHERE record.bank = ? AND record.method = ? AND record.number > ? "
+        "ORDER BY record.number, unit_record.position",
+        (bank.number, method, after),
+    ).fetchall()
+    return RecordDetails(
+        number=np.array([row[0] for row in rows], dtype=np.int64),
+        detail=[row[1] for row in rows],
+        doc=np.array([row[2] or 0 for row in rows], dtype=np.int64),
+        member=np.array(pairs, dtype=np.int64).reshape(len(pairs), 2),
+    )
+
+
+# A record stands for those that are merged into it, and for those merged into them. The index is named, since without
+# statistics the planner would read all closings of the bank.
+_BEHIND = """
+WITH RECURSIVE wanted (record, number) AS (
+  SELECT asked.value, asked.value FROM json_each(?) AS asked
+  UNION
+  SELECT wanted.record, closing.record FROM wanted
+  CROSS JOIN record ON record.number = wanted.number
+  CROSS JOIN closing INDEXED BY closing_by ON closing.bank = record.bank AND closing.by = record.id
+  WHERE record.bank = ? AND closing.status = 'merged'
+)
+"""
+
+
 def sources(connection: sqlite3.Connection, bank: BankKey, numbers: Sequence[int]) -> Sources:
     """From which turns the records come."""
     rows = connection.execute(
-        "SELECT source.record, source.unit, source.doc FROM json_each(?) AS wanted CROSS JOIN source "
-        "ON source.bank = ? AND source.record = wanted.value "
-        "ORDER BY source.record, source.unit, source.doc",
-        (json.dumps([int(number) for number in numbers]), bank.number),
+        f"{_BEHIND} SELECT DISTINCT wanted.record, source.unit, source.doc FROM wanted CROSS JOIN source "  # noqa: S608
+        "ON source.bank = ? AND source.record = wanted.number "
+        "ORDER BY wanted.record, source.unit, source.doc",
+        (json.dumps([int(number) for number in numbers]), bank.number, bank.number),
     ).fetchall()
     table = np.array(rows, dtype=np.int64).reshape(len(rows), 3)
     return Sources(record=table[:, 0], unit=table[:, 1], doc=table[:, 2])

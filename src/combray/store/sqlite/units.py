@@ -10,9 +10,10 @@ from datetime import datetime
 from combray.errors import EmbedderMismatch, StoreError
 from combray.model.time import to_stored
 from combray.store.derived import Derivation, DerivedReceipt, RecordRow, UnitRow
-from combray.store.rows import LAST, SHIFT, as_json, check_derivation
-from combray.store.sqlite import dropping, jobs
+from combray.store.rows import LAST, SHIFT, as_json, check_derivation, time_values
+from combray.store.sqlite import closings, dropping, jobs
 from combray.store.sqlite.banks import BankKey, find_space
+from combray.store.sqlite.loss import Loss
 
 
 def derive(
@@ -27,11 +28,11 @@ def derive(
     check_derivation(change)
     if change.embedder is not None and change.embedder != bank.embedder:
         raise EmbedderMismatch(bank.name, f"{bank.embedder}/{bank.dimension}", change.embedder)
-    loss = dropping.Loss()
+    loss = Loss()
     # What the new units make too must not go in between: a record keeps its number, and what hangs on it.
     loose = dropping.detach(connection, bank, _numbers(connection, bank, method, change.drop), loss)
     outcomes: dict[str, list[str]] = {"stored": [], "known": [], "stale": []}
-    writer = _Writer(connection, bank, method, at)
+    writer = _Writer(connection, bank, method, at, loss)
     for unit in change.units:
         outcomes[writer.put(unit)].append(unit.key)
     writer.close()
@@ -50,7 +51,7 @@ def derive(
         stale=tuple(outcomes["stale"]),
         records=writer.records,
         removed=dict(+loss.rows),
-        revision=dropping.moved(connection, bank, loss, changed=changed),
+        revision=dropping.replaced(connection, bank, loss, at, changed=changed),
     )
 
 
@@ -58,12 +59,18 @@ class _Writer:
     """Puts units one after the other, numbering as it goes."""
 
     def __init__(
-        self, connection: sqlite3.Connection, bank: BankKey, method: str, at: datetime
+        self,
+        connection: sqlite3.Connection,
+        bank: BankKey,
+        method: str,
+        at: datetime,
+        loss: Loss,
     ) -> None:
         self._connection = connection
         self._bank = bank
         self._method = method
         self._at = to_stored(at)
+        self._loss = loss
         self._unit: int
         self._record: int
         self._unit, self._record = connection.execute(
@@ -87,6 +94,7 @@ class _Writer:
         self._put_reads(number, unit)
         for record in unit.records:
             self._put_record(number, record)
+        self._loss.closed |= closings.put(self._connection, self._bank, number, unit.closes)
         return "stored"
 
     def close(self) -> None:
@@ -99,19 +107,23 @@ class _Writer:
         )
 
     def _stands(self, unit: UnitRow) -> bool:
-        """Whether all that it read is still there."""
-        bank = self._bank.number
-        return _n_found(self._connection, "turn", "doc", unit.turns, bank) == len(
-            set(unit.turns)
-        ) and _n_found(self._connection, "record", "number", unit.inputs, bank) == len(
-            set(unit.inputs)
+        """Whether all that it read, and what holds instead of what it closes, is still there."""
+        made = {row.id for row in unit.records}
+        instead = [one.by for one in unit.closes if one.by and one.by not in made]
+        return all(
+            _n_found(self._connection, table, column, values, self._bank.number) == len(set(values))
+            for table, column, values in (
+                ("turn", "doc", unit.turns),
+                ("record", "number", unit.inputs),
+                ("record", "id", instead),
+            )
         )
 
     def _open(self, unit: UnitRow) -> int:
         self._unit += 1
         bank, number = self._bank.number, self._unit
         self._connection.execute(
-            "INSERT INTO unit VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO unit VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 bank,
                 number,
@@ -123,6 +135,7 @@ class _Writer:
                 unit.made_by.prompt,
                 unit.made_by.model,
                 self._at,
+                unit.least_inputs,
             ),
         )
         return number
@@ -130,8 +143,9 @@ class _Writer:
     def _fill(self, number: int, unit: UnitRow) -> int:
         key = (self._bank.number, number)
         self._connection.execute(
-            "UPDATE unit SET done = 1, prompt = ?, model = ?, made_at = ? WHERE bank = ? AND number = ?",
-            (unit.made_by.prompt, unit.made_by.model, self._at, *key),
+            "UPDATE unit SET done = 1, prompt = ?, model = ?, made_at = ?, least_inputs = ? "
+            "WHERE bank = ? AND number = ?",
+            (unit.made_by.prompt, unit.made_by.model, self._at, unit.least_inputs, *key),
         )
         self._connection.execute("DELETE FROM unit_turn WHERE bank = ? AND unit = ?", key)
         self._connection.execute("DELETE FROM unit_record WHERE bank = ? AND unit = ?", key)
@@ -153,6 +167,7 @@ class _Writer:
         if record is None:
             record = self._insert(unit, row)
         else:
+            self._write_anew(unit, record, row)
             # It comes from more turns now, which may change what it belongs with.
             self._connection.execute(
                 "UPDATE record SET stage = 0 WHERE number = ? AND bank = ?",
@@ -164,6 +179,16 @@ class _Writer:
             [(self._bank.number, record, unit, doc) for doc in row.sources],
         )
 
+    def _write_anew(self, unit: int, record: int, row: RecordRow) -> None:
+        """Have the unit tell of the record, if the one that did has just been dropped."""
+        cursor = self._connection.execute(
+            "UPDATE record SET unit = ?, detail = ?, valid_from = ?, valid_offset = ? "
+            "WHERE number = ? AND NOT EXISTS (SELECT 1 FROM source WHERE source.bank = record.bank "
+            "AND source.record = record.number AND source.unit = record.unit)",
+            (unit, as_json(dict(row.detail)), *time_values(row.valid_from), record),
+        )
+        self._loss.rewritten += max(cursor.rowcount, 0)
+
     def _known(self, row: RecordRow) -> int | None:
         found = self._connection.execute(
             "SELECT number FROM record WHERE bank = ? AND id = ?", (self._bank.number, row.id)
@@ -174,8 +199,8 @@ class _Writer:
         self._record += 1
         number = self._bank.number << SHIFT | self._record
         self._connection.execute(
-            "INSERT INTO record (number, bank, method, kind, id, text, detail, unit, recorded_at) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO record (number, bank, method, kind, id, text, detail, unit, recorded_at, "
+            "valid_from, valid_offset) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 number,
                 self._bank.number,
@@ -186,6 +211,7 @@ class _Writer:
                 as_json(dict(row.detail)),
                 unit,
                 self._at,
+                *time_values(row.valid_from),
             ),
         )
         if row.vector is not None and self._space is not None:
@@ -242,13 +268,13 @@ def _numbers(
 
 
 def _n_found(
-    connection: sqlite3.Connection, table: str, column: str, values: Sequence[int], bank: int
+    connection: sqlite3.Connection, table: str, column: str, values: Sequence[object], bank: int
 ) -> int:
     if not values:
         return 0
     row = connection.execute(
         f"SELECT count(*) FROM json_each(?) AS wanted CROSS JOIN {table} "  # noqa: S608 (constants)
         f"ON {table}.{column} = wanted.value WHERE {table}.bank = ?",
-        (json.dumps(sorted(set(values))), bank),
+        (json.dumps(list(set(values))), bank),
     ).fetchone()
     return int(row[0])
