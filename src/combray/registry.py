@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from combray.llm.base import LLM
     from combray.methods.anchor import Anchor
     from combray.methods.atom import Atom
-    from combray.methods.simple import Simple
     from combray.methods.workbench import Deriving
 
 T = TypeVar("T")
@@ -81,12 +80,6 @@ def _atom() -> Atom:
     return Atom()
 
 
-def _simple() -> Simple:
-    from combray.methods.simple import Simple
-
-    return Simple()
-
-
 def _single(channel: str) -> Callable[[], Method]:
     def make() -> Method:
         from combray.methods.single import Single
@@ -115,7 +108,6 @@ METHODS: Mapping[str, Callable[[], Method]] = {
     "edge": _edge,
     "anchor": _anchor,
     "atom": _atom,
-    "simple": _simple,
     "bm25": _single("bm25"),
     "dense": _single("dense"),
     "late": _single("late"),
@@ -124,7 +116,6 @@ METHODS: Mapping[str, Callable[[], Method]] = {
 DERIVING: Mapping[str, Callable[[], Deriving]] = {
     "anchor": _anchor,
     "atom": _atom,
-    "simple": _simple,
 }
 """The methods that derive records with a language model."""
 

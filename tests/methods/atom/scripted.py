@@ -98,7 +98,7 @@ class Scripted:
         return FunctionLLM(self.reply, name)
 
     def reply(self, messages, schema):
-        text = messages[-1].content
+        text = messages[1].content
         kind = next(name for name in PROMPTS if f"<{name}>" in text)
         self.asked.append(kind)
         if kind in self.broken:
@@ -128,7 +128,9 @@ def attribution(text):
     word = "pottery"
     if word not in section(text, "new"):
         return {"events": [], "statements": ["S99"]}
-    named = [line.split(":")[0] for line in section(text, "candidates").splitlines() if word in line]
+    named = [
+        line.split(":")[0] for line in section(text, "candidates").splitlines() if word in line
+    ]
     return {
         "events": [name for name in named if name.startswith("E")],
         "statements": [] if any(n.startswith("E") for n in named) else named[:1],
@@ -138,7 +140,10 @@ def attribution(text):
 def summary(text):
     told = [line for _, line in quoted_lines(section(text, "statements"))]
     before = section(text, "earlier_summary")
-    return {"summary": " ".join([*([json.loads(before)] if before else []), *told]), "keywords": ["pottery"]}
+    return {
+        "summary": " ".join([*([json.loads(before)] if before else []), *told]),
+        "keywords": ["pottery"],
+    }
 
 
 def profile(text):
@@ -155,7 +160,10 @@ def revision(text):
     known = quoted_lines(section(text, "profile"))
     ((_, new),) = quoted_lines(section(text, "new"))
     homes = [int(n) for n, line in known if "lives in" in line and "lives in" in new]
-    return {"decisions": [{"id": n, "action": "update", "text": new} for n in homes[:1]], "new": not homes}
+    return {
+        "decisions": [{"id": n, "action": "update", "text": new} for n in homes[:1]],
+        "new": not homes,
+    }
 
 
 PROMPTS = {

@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
+from tests.methods.atom.scripted import Scripted
 
 from combray import Memory
 from combray.methods.atom.kinds import EVENT, METHOD
 from combray.model import RecordKind, Status
-from tests.methods.atom.scripted import Scripted
 
 
 @pytest.fixture
@@ -143,13 +143,15 @@ def test_a_repetition_stands_for_itself_once_the_first_is_forgotten(bank):
     assert fact.status is Status.CURRENT
 
 
-def test_a_profile_knows_what_held_when(bank):
+def test_a_profile_keeps_what_held_before_with_its_end(bank):
     say(bank, "Caroline", "I live in Lisbon.", "2023-05-01")
     say(bank, "Caroline", "I moved, I live in Porto now.", "2023-07-20")
-    assert [entry.text for entry in bank.profile("Caroline").entries] == ["Caroline lives in Porto."]
-    then = bank.profile("Caroline", at="2023-06-01")
-    assert [entry.text for entry in then.entries] == ["Caroline lives in Lisbon."]
-    assert bank.profile("Caroline", at="2020-01-01").entries == ()
+    told = [r for r in records(bank, RecordKind.PROFILE) if "timeline" in r.detail]
+    assert [(r.text, r.status) for r in told] == [
+        ("Caroline lives in Lisbon.", Status.SUPERSEDED),
+        ("Caroline lives in Porto.", Status.CURRENT),
+    ]
+    assert told[0].valid_to == datetime(2023, 7, 1, tzinfo=UTC)
 
 
 def test_a_profile_goes_with_its_last_support(bank):
@@ -162,9 +164,13 @@ def test_a_profile_goes_with_its_last_support(bank):
 
 @pytest.mark.parametrize("prompt", ["turn", "earlier", "candidates", "earlier_summary", "profile"])
 def test_garbage_loses_nothing_and_the_work_is_done_when_the_model_recovers(bank, script, prompt):
-    bank.remember([{"speaker": "Caroline", "text": "I live in Lisbon."}], session="a", said_at="2023-05-01")
     bank.remember(
-        [{"speaker": "Caroline", "text": "I moved, I live in Porto now."}], session="b", said_at="2023-07-20"
+        [{"speaker": "Caroline", "text": "I live in Lisbon."}], session="a", said_at="2023-05-01"
+    )
+    bank.remember(
+        [{"speaker": "Caroline", "text": "I moved, I live in Porto now."}],
+        session="b",
+        said_at="2023-07-20",
     )
     for n, text in enumerate(
         ["I started pottery classes last Tuesday.", "The pottery teacher praised my first bowl!"]
@@ -179,7 +185,6 @@ def test_garbage_loses_nothing_and_the_work_is_done_when_the_model_recovers(bank
     assert bank.enrichment.run().failed == []
     assert texts(bank, RecordKind.FACT, Status.SUPERSEDED) == ["Caroline lives in Lisbon."]
     assert len(records(bank, RecordKind.EVENT)) == 1
-    assert [entry.text for entry in bank.profile("Caroline").entries] == ["Caroline lives in Porto."]
 
 
 def test_work_that_is_done_again_changes_nothing(bank, memory, script):
@@ -189,6 +194,8 @@ def test_work_that_is_done_again_changes_nothing(bank, memory, script):
     before = [(r.id, r.status, r.sources, r.members) for r in bank.enrichment.records(METHOD)]
     n_asked = len(script.asked)
     bank.enrichment.run()
-    assert [(r.id, r.status, r.sources, r.members) for r in bank.enrichment.records(METHOD)] == before
+    assert [
+        (r.id, r.status, r.sources, r.members) for r in bank.enrichment.records(METHOD)
+    ] == before
     assert len(script.asked) == n_asked
     assert len(memory.store.units(bank.name, METHOD, EVENT)) == 1

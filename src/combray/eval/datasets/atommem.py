@@ -74,6 +74,9 @@ def _turn(bank: str, value: object, place: Place) -> TurnFacts:
     bare = (" ".join(fact.split()) for fact in facts)
     return TurnFacts(
         # The importer of LoCoMo puts the conversation in front: sessions of two are never the same.
-        turn=(f"{bank}/{text_field(record, 'session', place)}", text_field(record, "dia_id", place)),
+        turn=(
+            f"{bank}/{text_field(record, 'session', place)}",
+            text_field(record, "dia_id", place),
+        ),
         facts=tuple(fact for fact in dict.fromkeys(bare) if fact),
     )

@@ -10,14 +10,15 @@ from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
-from combray.index.facts import FactView
 from numpy.typing import NDArray
 
+from combray.index.facts import FactView
+from combray.methods.atom.drawing import pending
 from combray.methods.atom.events import attribute, tell_again
 from combray.methods.atom.extract import draw_facts
 from combray.methods.atom.kinds import EVENT, VERIFIED
 from combray.methods.atom.params import AtomParams
-from combray.methods.atom.profiles import pending, revise_profiles
+from combray.methods.atom.profiles import revise_profiles
 from combray.methods.atom.similar import Near, near
 from combray.methods.atom.verify import RESIDUAL, Fact, read, verify
 from combray.methods.workbench import Failures, Workbench

@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from combray.methods.atom.keywords import normalised
 from pydantic import BaseModel, Field
 
+from combray.methods.atom.keywords import normalised
 from combray.methods.atom.kinds import PENDING, STATEMENTS, key_of
 from combray.methods.atom.params import AtomParams
 from combray.methods.atom.revision import versions

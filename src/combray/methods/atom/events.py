@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from combray.index.facts import FactView
-from combray.methods.atom.keywords import normalised
 from numpy.typing import NDArray
 from pydantic import BaseModel, Field
 
+from combray.index.facts import FactView
+from combray.methods.atom.keywords import normalised
 from combray.methods.atom.kinds import EVENT, key_of
 from combray.methods.atom.params import AtomParams
 from combray.methods.atom.similar import Near, best

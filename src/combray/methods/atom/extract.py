@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Any
 
-from combray.methods.atom.keywords import normalised
-from combray.methods.atom.local import local_notes
 from pydantic import BaseModel, Field
 
+from combray.methods.atom.keywords import normalised
 from combray.methods.atom.kinds import FACTS, key_of
+from combray.methods.atom.local import local_notes
 from combray.methods.atom.params import AtomParams
 from combray.methods.workbench import Failures, Prompted, Workbench, in_pool
 from combray.model import FactNotes, RecordKind, Role, Turn, partial_date, record_id
@@ -128,18 +129,15 @@ def _asked(bench: Workbench, said: _Said, params: AtomParams) -> list[tuple[str,
     return [(text, by_number.get(number)) for number, text in enumerate(texts, start=1)]
 
 
-def _ask(
-    bench: Workbench, said: _Said, prompt: str, schema: type[BaseModel], what: str
-) -> JointFacts | PlainFacts:
+def _ask(bench: Workbench, said: _Said, prompt: str, schema: type[BaseModel], what: str) -> Any:  # noqa: ANN401 (a value of the schema)
     before = rendered([said.before[1]]) if said.before else ""
     values = {"previous": before, "turn": rendered([said.turn])}
-    reply: JointFacts | PlainFacts = bench.ask(
+    return bench.ask(
         Prompted(prompt, FACTS, values),
         schema,
         docs=said.docs,
         about=f"{what} of {_named(said.turn)}",
     )
-    return reply
 
 
 def _named(turn: Turn) -> str:

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from combray.index.facts import FactView
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from combray.index.facts import FactView
 from combray.methods.atom.params import AtomParams
 
 _BLOCK = 32

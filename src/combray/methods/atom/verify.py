@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 import numpy as np
-from combray.index.facts import FactView
 from numpy.typing import NDArray
 from pydantic import BaseModel, Field
 
+from combray.index.facts import FactView
 from combray.methods.atom.extract import fact_rows
 from combray.methods.atom.kinds import VERIFIED, key_of
 from combray.methods.atom.params import AtomParams
