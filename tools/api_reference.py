@@ -55,6 +55,8 @@ SECTIONS: dict[str, list[Any]] = {
         Trace,
         Cut,
         combray.Turn,
+        combray.Profile,
+        combray.ProfileEntry,
         Bank,
         combray.Reindexed,
         ForgetReceipt,

@@ -10,7 +10,17 @@ with Memory.open("memory.db") as memory:
 
 from combray.errors import CombrayError
 from combray.memory import BankMemory, Memory, Reindexed, Remembered
-from combray.model import Filters, Hit, Recall, Role, Session, Turn, TurnDraft
+from combray.model import (
+    Filters,
+    Hit,
+    Profile,
+    ProfileEntry,
+    Recall,
+    Role,
+    Session,
+    Turn,
+    TurnDraft,
+)
 
 __version__ = "0.1.0"
 
@@ -20,6 +30,8 @@ __all__ = [
     "Filters",
     "Hit",
     "Memory",
+    "Profile",
+    "ProfileEntry",
     "Recall",
     "Reindexed",
     "Remembered",

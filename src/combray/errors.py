@@ -53,7 +53,7 @@ class NotFound(CombrayError):
     """No such bank, session or turn.
 
     Attributes:
-        kind: what was looked for: ``bank``, ``session`` or ``turn``.
+        kind: what was looked for: ``bank``, ``session``, ``turn``, ``profile``.
         name: the name or id that was asked for.
     """
 

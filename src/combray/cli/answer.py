@@ -8,23 +8,7 @@ from typing import Annotated
 import typer
 
 from combray.answer import Answer, AnswerParams, Citation, Refusals
-from combray.cli.arguments import (
-    BankName,
-    Budget,
-    K,
-    MethodName,
-    NoAbstain,
-    Now,
-    QueryText,
-    Roles,
-    Sessions,
-    Since,
-    Speakers,
-    Tags,
-    Until,
-    filters_of,
-    time_in,
-)
+from combray.cli.arguments import Asked, asking
 from combray.cli.invocation import Invocation
 from combray.cli.screen import clipped
 from combray.cli.shapes import plain, recall_fields
@@ -33,21 +17,10 @@ from combray.model import PackItem
 _CITED_CHARS = 300
 
 
+@asking
 def answer(
     context: typer.Context,
-    bank: BankName,
-    query: QueryText,
-    k: K = None,
-    budget: Budget = None,
-    method: MethodName = None,
-    now: Now = None,
-    speaker: Speakers = None,
-    session: Sessions = None,
-    role: Roles = None,
-    tag: Tags = None,
-    since: Since = None,
-    until: Until = None,
-    no_abstain: NoAbstain = False,
+    asked: Asked,
     guess: Annotated[
         bool,
         typer.Option("--guess", help="Have the model guess where the evidence does not say."),
@@ -64,26 +37,8 @@ def answer(
     call = Invocation.of(context)
     params = AnswerParams(refusals=Refusals.NEVER if guess else Refusals.ALLOWED)
     with call.memory() as memory:
-        open_bank = memory.bank(bank)
-        filters = filters_of(
-            open_bank,
-            speakers=speaker,
-            sessions=session,
-            roles=role,
-            tags=tag,
-            since=since,
-            until=until,
-        )
-        answering = open_bank.answering(
-            query,
-            params=params,
-            k=k,
-            budget_tokens=budget,
-            method=method,
-            now=time_in(open_bank, now),
-            filters=filters,
-            abstain=not no_abstain,
-        )
+        bank = memory.bank(asked.bank)
+        answering = bank.answering(asked.query, params=params, **asked.options(bank))
         if stream and not call.screen.json:
             for piece in answering:
                 call.screen.piece(piece)

@@ -23,6 +23,7 @@ from combray.cli import (
     import_,
     jobs,
     models,
+    profile,
     rebuild,
     recall,
     reindex,
@@ -91,6 +92,7 @@ app.command("remember", epilog=EPILOG)(remember.remember)
 app.command("recall", epilog=EPILOG)(recall.recall)
 app.command("explain", epilog=EPILOG)(explain.explain)
 app.command("answer", epilog=EPILOG)(answer.answer)
+app.command("profile", epilog=EPILOG)(profile.profile)
 app.command("forget", epilog=EPILOG)(forget.forget)
 app.command("export", epilog=EPILOG)(export.export)
 app.command("import", epilog=EPILOG)(import_.import_)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated
+from functools import wraps
+from inspect import Parameter, Signature, signature
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 import typer
 
@@ -37,7 +40,7 @@ MethodName = Annotated[
     typer.Option(
         "--method",
         metavar="NAME",
-        help="Rank with this method: fused, edge, anchor, bm25, dense or late.",
+        help="Rank with this method: fused, edge, anchor, atom, bm25, dense or late.",
     ),
 ]
 Now = Annotated[
@@ -94,6 +97,10 @@ NoAbstain = Annotated[
     bool,
     typer.Option("--no-abstain", help="Show the best there is, even where the bank does not seem to hold an answer."),
 ]  # fmt: skip
+Plan = Annotated[
+    bool,
+    typer.Option("--plan", help="Have the language model say first what the question is after, where the method can use that."),
+]  # fmt: skip
 
 Limit = Annotated[
     int, typer.Option("--limit", metavar="N", min=1, max=1000, help="List at most N of them.")
@@ -111,25 +118,74 @@ Create = Annotated[
 ]
 
 
-def filters_of(
-    bank: BankMemory,
-    *,
-    speakers: Sequence[str] | None,
-    sessions: Sequence[str] | None,
-    roles: Sequence[Role] | None,
-    tags: Sequence[str] | None,
-    since: str | None,
-    until: str | None,
-) -> Filters:
-    """The filters; naive times are read in the bank's zone."""
-    return Filters(
-        speakers=speakers or (),
-        sessions=sessions or (),
-        roles=roles or (),
-        tags=tags or (),
-        since=since,
-        until=until,
-    ).in_zone(zone(bank.bank.zone))
+class RecallOptions(TypedDict):
+    """Options of `BankMemory.recall`."""
+
+    k: int | None
+    budget_tokens: int | None
+    method: str | None
+    now: datetime | None
+    filters: Filters
+    abstain: bool
+    plan: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A question with the options of its recall, as the commands that ask one have them; see `asking`."""
+
+    bank: BankName
+    query: QueryText
+    k: K = None
+    budget: Budget = None
+    method: MethodName = None
+    now: Now = None
+    speaker: Speakers = None
+    session: Sessions = None
+    role: Roles = None
+    tag: Tags = None
+    since: Since = None
+    until: Until = None
+    no_abstain: NoAbstain = False
+    plan: Plan = False
+
+    def options(self, bank: BankMemory) -> RecallOptions:
+        """What `recall` of that bank is given; naive times are read in its zone."""
+        filters = Filters(
+            speakers=self.speaker or (),
+            sessions=self.session or (),
+            roles=self.role or (),
+            tags=self.tag or (),
+            since=self.since,
+            until=self.until,
+        )
+        return RecallOptions(
+            k=self.k,
+            budget_tokens=self.budget,
+            method=self.method,
+            now=time_in(bank, self.now),
+            filters=filters.in_zone(zone(bank.bank.zone)),
+            abstain=not self.no_abstain,
+            plan=self.plan,
+        )
+
+
+def asking(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with the arguments and options of a question in the place of its parameter `asked`."""
+    shared = signature(Asked, eval_str=True).parameters
+
+    @wraps(command)
+    def run(**given: Any) -> None:  # noqa: ANN401 (whatever the command takes)
+        asked = Asked(**{name: given.pop(name) for name in shared})
+        command(asked=asked, **given)
+
+    taken: list[Parameter] = []
+    for name, parameter in signature(command, eval_str=True).parameters.items():
+        taken += shared.values() if name == "asked" else [parameter]
+    run.__signature__ = Signature(  # type: ignore[attr-defined]
+        [one.replace(kind=Parameter.KEYWORD_ONLY) for one in taken]
+    )
+    return run
 
 
 def time_in(bank: BankMemory, text: str | None) -> datetime | None:

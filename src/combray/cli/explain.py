@@ -7,23 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from combray.cli.arguments import (
-    BankName,
-    Budget,
-    K,
-    MethodName,
-    NoAbstain,
-    Now,
-    QueryText,
-    Roles,
-    Sessions,
-    Since,
-    Speakers,
-    Tags,
-    Until,
-    filters_of,
-    time_in,
-)
+from combray.cli.arguments import Asked, asking
 from combray.cli.invocation import Invocation
 from combray.cli.recall import summary
 from combray.cli.screen import Screen, clipped, visible
@@ -45,21 +29,10 @@ _CUT = {
 }
 
 
+@asking
 def explain(
     context: typer.Context,
-    bank: BankName,
-    query: QueryText,
-    k: K = None,
-    budget: Budget = None,
-    method: MethodName = None,
-    now: Now = None,
-    speaker: Speakers = None,
-    session: Sessions = None,
-    role: Roles = None,
-    tag: Tags = None,
-    since: Since = None,
-    until: Until = None,
-    no_abstain: NoAbstain = False,
+    asked: Asked,
     all: Annotated[
         bool, typer.Option("--all", help="Show every ranked turn, not only the first ten.")
     ] = False,
@@ -72,25 +45,8 @@ def explain(
     """
     call = Invocation.of(context)
     with call.memory() as memory:
-        open_bank = memory.bank(bank)
-        filters = filters_of(
-            open_bank,
-            speakers=speaker,
-            sessions=session,
-            roles=role,
-            tags=tag,
-            since=since,
-            until=until,
-        )
-        found = open_bank.recall(
-            query,
-            k=k,
-            budget_tokens=budget,
-            method=method,
-            now=time_in(open_bank, now),
-            filters=filters,
-            abstain=not no_abstain,
-        )
+        bank = memory.bank(asked.bank)
+        found = bank.recall(asked.query, **asked.options(bank))
     if call.screen.json:
         call.screen.value(explain_fields(found))
     else:

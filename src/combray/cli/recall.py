@@ -6,44 +6,17 @@ from typing import Annotated
 
 import typer
 
-from combray.cli.arguments import (
-    BankName,
-    Budget,
-    K,
-    MethodName,
-    NoAbstain,
-    Now,
-    QueryText,
-    Roles,
-    Sessions,
-    Since,
-    Speakers,
-    Tags,
-    Until,
-    filters_of,
-    time_in,
-)
+from combray.cli.arguments import Asked, asking
 from combray.cli.invocation import Invocation
 from combray.cli.screen import Screen, count
 from combray.cli.shapes import recall_fields
 from combray.model import Recall
 
 
+@asking
 def recall(
     context: typer.Context,
-    bank: BankName,
-    query: QueryText,
-    k: K = None,
-    budget: Budget = None,
-    method: MethodName = None,
-    now: Now = None,
-    speaker: Speakers = None,
-    session: Sessions = None,
-    role: Roles = None,
-    tag: Tags = None,
-    since: Since = None,
-    until: Until = None,
-    no_abstain: NoAbstain = False,
+    asked: Asked,
     show_ids: Annotated[
         bool,
         typer.Option("--show-ids", help="List the id of each turn of the pack on standard error."),
@@ -57,25 +30,8 @@ def recall(
     """
     call = Invocation.of(context)
     with call.memory() as memory:
-        open_bank = memory.bank(bank)
-        filters = filters_of(
-            open_bank,
-            speakers=speaker,
-            sessions=session,
-            roles=role,
-            tags=tag,
-            since=since,
-            until=until,
-        )
-        found = open_bank.recall(
-            query,
-            k=k,
-            budget_tokens=budget,
-            method=method,
-            now=time_in(open_bank, now),
-            filters=filters,
-            abstain=not no_abstain,
-        )
+        bank = memory.bank(asked.bank)
+        found = bank.recall(asked.query, **asked.options(bank))
     _show(call.screen, found, ids=show_ids)
 
 

@@ -11,7 +11,6 @@ from combray.eval import abstention, datasets, metrics
 from combray.eval.datasets import Dataset, Question, TurnKey
 from combray.eval.experiment import Asked, Asker, Setup, Written, chosen, distinct, key_of, written
 from combray.eval.record import Row, described, provenance
-from combray.eval.released_facts import remember_released
 from combray.eval.results import Result
 from combray.eval.summary import by_group, half, latency, mean_of
 from combray.eval.tables import CATEGORIES
@@ -46,6 +45,8 @@ def run_locomo(
     dataset = datasets.locomo(setup.data)
     with written(dataset, setup) as banks:
         if facts is not None:
+            from combray.eval.released_facts import remember_released
+
             remember_released(facts, banks, setup)
         measured = list(_rows(dataset, banks, methods, setup))
         supports = _supports(dataset, banks, main, measured, setup)

@@ -26,6 +26,7 @@ class AnswerOptions(TypedDict, total=False):
     now: datetime | None
     filters: Filters | None
     abstain: bool
+    plan: bool
 
 
 def answering(

@@ -1,4 +1,4 @@
-"""One bank and its verbs: remember, recall, rank, forget, export."""
+"""One bank and its verbs: remember, recall, answer, profile, forget, export."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from combray.memory.writing import (
     write_in_batches,
 )
 from combray.methods.base import Method
-from combray.model import Bank, Filters, Hit, Recall, Role, Session, Turn, aware
+from combray.model import Bank, Filters, Hit, Profile, Recall, Role, Session, Turn, aware
 from combray.model.time import zone
 from combray.store.base import ForgetReceipt, Selection
 from combray.text.base import Analyser
@@ -116,7 +116,7 @@ class BankMemory:
             raise InvalidInput("name the session of the turns.")
         return put_turns(self._parts, self.bank, named, checks.sound_turns(turns))
 
-    def recall(
+    def recall(  # noqa: PLR0913 (one question, and all that may be wanted of it)
         self,
         query: str,
         *,
@@ -126,6 +126,7 @@ class BankMemory:
         now: datetime | date | str | None = None,
         filters: Filters | None = None,
         abstain: bool = True,
+        plan: bool = False,
     ) -> Recall:
         """The evidence for a question, within a token budget, or a reason for none.
 
@@ -139,9 +140,12 @@ class BankMemory:
                 hides nothing that was said later: that is what ``Filters(until=…)`` is for.
             filters: what may be ranked.
             abstain: return an empty pack where nothing supports the query; off returns the best there is.
+            plan: have the language model say what the query is after, where the method can use that. A model that
+                fails does not fail the recall: the method reads the query by its rules, and `Trace.notes` says so.
 
         Raises:
             InvalidInput: the query is empty, or k, the budget or a time cannot be one.
+            ConfigError: a plan is asked for and no language model is configured.
             EmbedderMismatch: the bank's vectors are of another model.
         """
         request = Request(
@@ -152,6 +156,7 @@ class BankMemory:
             now=self._moment(now),
             filters=self._filters(filters),
             abstain=abstain,
+            plan=plan,
         )
         return explained(
             self._parts, self._name, request.filters, recall(self._parts, self._name, request)
@@ -181,6 +186,7 @@ class BankMemory:
             now=now,
             filters=options.get("filters"),
             abstain=options.get("abstain", True),
+            plan=options.get("plan", False),
         )
         params = options.get("params") or AnswerParams()
         return answering(self._parts, self._name, found, now, params)
@@ -219,6 +225,23 @@ class BankMemory:
             filters=self._filters(filters),
         )
         return list(find(self._parts, self._name, request, Stages()).hits)
+
+    def profile(self, subject: str, *, at: datetime | date | str | None = None) -> Profile:
+        """What lastingly holds of a person, or held on a day, with the facts and turns it was drawn from.
+
+        Args:
+            subject: the person's name; a short form will do where it fits one person only.
+            at: the day, in the bank's zone; ``2023`` or ``2023-05`` is its first. What holds now where not given.
+
+        Raises:
+            NotFound: nobody of that name has a profile; names those who have, or says why there is none.
+            Conflict: the name may be that of several people; lists them.
+        """
+        from combray.memory.profiles import profile
+
+        if not checks.text(subject, "a person's name").strip():
+            raise InvalidInput("a person's name is empty: say whose profile to show.")
+        return profile(self._parts, self._name, subject.strip(), at)
 
     def forget(
         self, *, turns: Sequence[str] | str = (), session: str | None = None

@@ -15,6 +15,7 @@ from combray.errors import InvalidInput
 from combray.index.view import BankView
 from combray.memory.links import Links
 from combray.memory.parts import Parts
+from combray.memory.planning import planned
 from combray.methods.base import Evidence, Method, Ranking
 from combray.model import Filters, Hit, Query, Recall, RecordHit, Trace
 from combray.model.time import aware, to_micros, zone
@@ -26,6 +27,9 @@ MAX_QUERY_CHARS = 20_000
 
 _SHORT_LINE_TOKENS = 25
 _LEAST_K = 10
+
+_NOT_SEARCH = ("analyse", "embed", "plan")
+"""Stages that make the query; the others search the bank."""
 
 LEXICAL_NOTE = "no vectors: recall is lexical (see `combray doctor`)"
 
@@ -41,6 +45,7 @@ class Request:
     now: datetime | None = None
     filters: Filters = field(default_factory=Filters)
     abstain: bool = True
+    plan: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +82,14 @@ def prepared(parts: Parts, bank: str, request: Request, stages: Stages) -> tuple
     with stages.stage("view"):
         view = parts.views.view(bank)
     query = _query(parts, bank, request, view, stages)
+    return query, _evidence(parts, bank, query, stages)
+
+
+def _evidence(parts: Parts, bank: str, query: Query, stages: Stages) -> Evidence:
+    with stages.stage("view"):
+        view = parts.views.view(bank)
     with stages.stage("filter"):
-        evidence = Evidence(
+        return Evidence(
             view=view,
             read=lambda kind, terms: parts.store.postings(bank, kind, terms),
             allowed=_allowed(parts, query, view),
@@ -87,12 +98,18 @@ def prepared(parts: Parts, bank: str, request: Request, stages: Stages) -> tuple
             sources=lambda records: parts.store.sources(bank, records),
             embed=_embed(parts, bank),
         )
-    return query, evidence
 
 
 def find(parts: Parts, bank: str, request: Request, stages: Stages) -> Found:
     """Rank the turns of the bank for the request, and read them."""
     query, evidence = prepared(parts, bank, request, stages)
+    notes = [] if query.vector is not None else [LEXICAL_NOTE]
+    if request.plan:
+        with stages.stage("plan"):
+            query, said = planned(parts, bank, request.method, query)
+        notes += said
+        # A model takes its time: what was forgotten or has expired meanwhile must not be ranked.
+        evidence = _evidence(parts, bank, query, stages)
     with stages.stage("rank"):
         ranking = request.method.rank(query, evidence)
     with stages.stage("read"):
@@ -100,7 +117,6 @@ def find(parts: Parts, bank: str, request: Request, stages: Stages) -> Found:
         links.read(_wanted(ranking.rows, evidence.view))
         hits = _hits(ranking, links)
         records = _record_hits(parts, bank, ranking)
-    notes = () if query.vector is not None else (LEXICAL_NOTE,)
     return Found(
         query=query,
         ranking=ranking,
@@ -108,7 +124,7 @@ def find(parts: Parts, bank: str, request: Request, stages: Stages) -> Found:
         view=evidence.view,
         links=links,
         records=records,
-        notes=notes,
+        notes=tuple(notes),
     )
 
 
@@ -132,7 +148,7 @@ def recall(parts: Parts, bank: str, request: Request) -> Recall:
                 terms=query.analysis.terms,
             )
     total = (perf_counter() - start) * 1000
-    embed = stages.ms.get("analyse", 0.0) + stages.ms.get("embed", 0.0)
+    before = sum(stages.ms.get(name, 0.0) for name in _NOT_SEARCH)
     return Recall(
         query=request.text,
         items=packed.items,
@@ -150,7 +166,7 @@ def recall(parts: Parts, bank: str, request: Request) -> Recall:
             params=_params(request.method.params),
             channels=ranking.weights,
             notes=(*found.notes, *ranking.notes),
-            timings_ms={**stages.ms, "search": total - embed, "total": total},
+            timings_ms={**stages.ms, "search": total - before, "total": total},
             cut=packed.cut,
             signals=ranking.signals,
             threshold=threshold,

@@ -4,6 +4,7 @@ from combray.model.analysis import Analysis, Mention
 from combray.model.call import Call, Outcome
 from combray.model.fact import FactNotes, partial_date, span_of
 from combray.model.hit import Cut, Hit, Note, PackItem, Part, Recall, RecordHit, Trace
+from combray.model.profile import Profile, ProfileEntry
 from combray.model.query import Filters, Query
 from combray.model.record import DerivedRecord, Job, JobState, MadeBy, RecordKind, Status, record_id
 from combray.model.time import Clock, Granularity, TimeSpan, aware, utc_now
@@ -28,6 +29,8 @@ __all__ = [
     "Outcome",
     "PackItem",
     "Part",
+    "Profile",
+    "ProfileEntry",
     "Query",
     "Recall",
     "RecordHit",
