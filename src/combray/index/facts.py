@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from combray.index.kept import Kept
-from combray.index.records import KINDS, RecordView
-from combray.index.view import Buffer
+from combray.index.records import KINDS, Grown, MethodViews, RecordView
+from combray.index.view import Buffer, rows_of
 from combray.index.vocabulary import Persons, Words
 from combray.model import RecordKind, span_of
 from combray.model.time import from_stored, to_micros
@@ -156,6 +155,7 @@ class _Grower:
         self._words = Words()
         self._name_at: dict[str, int] = {}
         self._persons: tuple[tuple[str, ...], Persons] = ((), Persons.of(()))
+        self.speakers: tuple[str, ...] = ()
 
     @property
     def last(self) -> int:
@@ -185,7 +185,8 @@ class _Grower:
         self._member.append(new.member.reshape(-1, 2))
 
     def view(self, records: RecordView, speakers: tuple[str, ...]) -> FactView:
-        rows = _rows(self._number.rows, records.number)
+        self.speakers = speakers
+        rows = rows_of(self._number.rows, records.number)
         n = records.n
         keywords = _ones(*self._keywords.taken(rows), (n, len(self._words.columns)))
         persons = self._people(speakers)
@@ -242,14 +243,6 @@ class _Grower:
         return found
 
 
-def _rows(held: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Where the wanted numbers stand among those held, -1 for none; both ascending."""
-    if not len(held):
-        return np.full(len(wanted), -1, dtype=np.int64)
-    at = np.minimum(np.searchsorted(held, wanted), len(held) - 1)
-    return np.where(held[at] == wanted, at, -1)
-
-
 def _taken(values: NDArray[np.int64], rows: NDArray[np.int64], none: int) -> NDArray[np.int64]:
     """The values at these rows, `none` for a row of -1."""
     taken = np.full(len(rows), none, dtype=np.int64)
@@ -302,18 +295,10 @@ class Views(Protocol):
         """The method's records in the bank as they are now."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Grown:
-    grower: _Grower
-    view: FactView
-    speakers: tuple[str, ...]
-
-    @property
-    def n_bytes(self) -> int:
-        return self.view.n_bytes
+_Grown = Grown[_Grower, FactView]
 
 
-class FactCache:
+class FactCache(MethodViews[_Grower, FactView]):
     """The most recently used fact views of a store's banks.
 
     Args:
@@ -333,29 +318,13 @@ class FactCache:
         self._store = store
         self._records = records
         self._speakers = speakers
-        self._kept: Kept[tuple[str, str], _Grown] = Kept(self._refreshed, max_bytes)
-
-    def view(self, bank: str, method: str) -> FactView:
-        """The method's records in the bank with their details, as they are now.
-
-        Raises:
-            NotFound: no such bank.
-        """
-        return self._kept.get((bank, method)).view
-
-    def drop(self, bank: str) -> None:
-        """Forget the views of a bank."""
-        self._kept.drop(lambda key: key[0] == bank)
-
-    def clear(self) -> None:
-        """Forget every view."""
-        self._kept.drop(lambda _: True)
+        super().__init__(self._refreshed, max_bytes)
 
     def _refreshed(self, key: tuple[str, str], old: _Grown | None) -> _Grown:
         records, speakers = self._records.view(*key), self._speakers(key[0])
-        if old is not None and old.view.records is records and old.speakers == speakers:
+        if old is not None and old.view.records is records and old.grower.speakers == speakers:
             return old
         same = old is not None and old.view.records.state.epoch == records.state.epoch
         grower = old.grower if old is not None and same else _Grower()
         grower.extend(self._store.record_details(*key, after=grower.last))
-        return _Grown(grower, grower.view(records, speakers), speakers)
+        return Grown(grower, grower.view(records, speakers))

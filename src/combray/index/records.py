@@ -7,13 +7,15 @@ is read from the store for the few records that matter to a query.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from combray.index.kept import Kept
-from combray.index.view import Buffer
+from combray.index.kept import Kept, Sized
+from combray.index.view import Buffer, rows_of
 from combray.model import RecordKind
 from combray.store.base import Store
 from combray.store.derived import DerivedState, RecordChanges, RecordColumns
@@ -54,10 +56,7 @@ class RecordView:
 
     def rows(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         """Rows of the records, -1 for those the view does not hold; same shape."""
-        if self.n == 0:
-            return np.full(len(numbers), -1, dtype=np.int64)
-        at = np.minimum(np.searchsorted(self.number, numbers), self.n - 1)
-        return np.where(self.number[at] == numbers, at, -1)
+        return rows_of(self.number, numbers)
 
     @property
     def n_bytes(self) -> int:
@@ -105,29 +104,39 @@ class _Grower:
         )
 
 
+G = TypeVar("G")
+V = TypeVar("V", bound=Sized)
+
+
 @dataclass(frozen=True, slots=True)
-class _Grown:
-    grower: _Grower
-    view: RecordView
+class Grown(Generic[G, V]):
+    """A view, and what it grows by."""
+
+    grower: G
+    view: V
 
     @property
     def n_bytes(self) -> int:
+        """Memory held by the view, in bytes."""
         return self.view.n_bytes
 
 
-class RecordCache:
-    """The most recently used record views of a store's banks.
+class MethodViews(Generic[G, V]):
+    """The most recently used views of what methods have derived from banks.
 
     Args:
-        store: where the records are.
+        refreshed: gives the view of a bank and method as it must be now, from the one held before.
         max_bytes: bound on the memory of all views; the view in use is always kept.
     """
 
-    def __init__(self, store: Store, max_bytes: int) -> None:
-        self._store = store
-        self._kept: Kept[tuple[str, str], _Grown] = Kept(self._refreshed, max_bytes)
+    def __init__(
+        self,
+        refreshed: Callable[[tuple[str, str], Grown[G, V] | None], Grown[G, V]],
+        max_bytes: int,
+    ) -> None:
+        self._kept: Kept[tuple[str, str], Grown[G, V]] = Kept(refreshed, max_bytes)
 
-    def view(self, bank: str, method: str) -> RecordView:
+    def view(self, bank: str, method: str) -> V:
         """The method's records in the bank as they are now.
 
         Raises:
@@ -143,6 +152,22 @@ class RecordCache:
         """Forget every view."""
         self._kept.drop(lambda _: True)
 
+
+_Grown = Grown[_Grower, RecordView]
+
+
+class RecordCache(MethodViews[_Grower, RecordView]):
+    """The most recently used record views of a store's banks.
+
+    Args:
+        store: where the records are.
+        max_bytes: bound on the memory of all views; the view in use is always kept.
+    """
+
+    def __init__(self, store: Store, max_bytes: int) -> None:
+        self._store = store
+        super().__init__(self._refreshed, max_bytes)
+
     def _refreshed(self, key: tuple[str, str], old: _Grown | None) -> _Grown:
         state = self._store.derived_state(key[0])
         if old is not None and old.view.state == state:
@@ -157,4 +182,4 @@ class RecordCache:
         else:
             grower = _Grower(state.dimension)
         grower.extend(self._store.record_columns(*key, after=grower.last))
-        return _Grown(grower, grower.view(state))
+        return Grown(grower, grower.view(state))

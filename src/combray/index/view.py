@@ -59,10 +59,7 @@ class BankView:
 
     def rows(self, docs: NDArray[np.int64]) -> NDArray[np.int64]:
         """Rows of the documents, -1 for those the view does not hold; same shape."""
-        if self.n == 0:
-            return np.full(len(docs), -1, dtype=np.int64)
-        at = np.minimum(np.searchsorted(self.columns.doc, docs), self.n - 1)
-        return np.where(self.columns.doc[at] == docs, at, -1)
+        return rows_of(self.columns.doc, docs)
 
     @property
     def n_bytes(self) -> int:
@@ -85,6 +82,14 @@ _COLUMN_TYPES: Mapping[str, type] = {
     "n_terms": np.int32,
     "question": np.bool_,
 }
+
+
+def rows_of(held: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Where the wanted numbers stand among those held, which ascend; -1 for none, same shape as those wanted."""
+    if not len(held):
+        return np.full(len(wanted), -1, dtype=np.int64)
+    at = np.minimum(np.searchsorted(held, wanted), len(held) - 1)
+    return np.where(held[at] == wanted, at, -1)
 
 
 class Buffer:

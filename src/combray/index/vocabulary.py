@@ -6,11 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from combray.text.lemmas import stem
-from combray.text.names import may_be_same, name_words, people
+from combray.text.names import SHORTEST, may_be_same, name_words, people
 from combray.text.tokens import tokens
-
-_BEGINNING = 3
-"""Letters of a short name; see `combray.text.names`."""
 
 
 def stems(words: Iterable[str]) -> str:
@@ -59,12 +56,12 @@ class Persons:
         beginnings: dict[str, list[str]] = {}
         for name in numbers:
             for word in name_words(name)[:1]:
-                beginnings.setdefault(word[:_BEGINNING], []).append(name)
+                beginnings.setdefault(word[:SHORTEST], []).append(name)
         return cls(numbers=numbers, by_beginning={k: tuple(v) for k, v in beginnings.items()})
 
     def beginning_like(self, word: str) -> tuple[str, ...]:
         """Names whose first word begins as this one does."""
-        return self.by_beginning.get(word[:_BEGINNING], ())
+        return self.by_beginning.get(word[:SHORTEST], ())
 
     def meant_by(self, name: str) -> set[int]:
         """Numbers of the people whose name it is, or else of all whose name it may be short for."""

@@ -10,7 +10,8 @@ import numpy as np
 from combray.errors import Conflict, NotFound
 from combray.index.facts import FactView
 from combray.index.vocabulary import Persons
-from combray.text.names import may_be_same, name_words
+from combray.text import names
+from combray.text.names import may_be_same
 
 _LISTED = 20
 """Most names in a message."""
@@ -56,12 +57,11 @@ def _told(view: FactView) -> list[str]:
 
 
 def _listed(named: Mapping[int, Sequence[str]], numbers: Iterable[int]) -> str:
-    names = sorted(max(named[number], key=fullness) for number in numbers)
-    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
-    return ", ".join(map(repr, names[:_LISTED])) + more
+    fullest = sorted(max(named[number], key=fullness) for number in numbers)
+    more = f" and {len(fullest) - _LISTED} more" if len(fullest) > _LISTED else ""
+    return ", ".join(map(repr, fullest[:_LISTED])) + more
 
 
 def fullness(name: str) -> tuple[int, int, str]:
     """Orders names of a person, the fullest last."""
-    words = name_words(name)
-    return len(words), len("".join(words)), name
+    return *names.fullness(name), name

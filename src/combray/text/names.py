@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from combray.text.tokens import tokens
 
-_SHORTEST = 3
+SHORTEST = 3
 """Letters of a short form: two are the beginning of too many names."""
 
 
@@ -40,7 +40,7 @@ def may_be_same(a: str, b: str) -> bool:
 
 
 def _begins(short: str, long: str) -> bool:
-    return short == long or (len(short) >= _SHORTEST and long.startswith(short))
+    return short == long or (len(short) >= SHORTEST and long.startswith(short))
 
 
 def people(names: Iterable[str]) -> dict[str, int]:
@@ -55,7 +55,7 @@ def people(names: Iterable[str]) -> dict[str, int]:
     by_first: dict[str, list[str]] = {}
     for name in given:
         for word in name_words(name)[:1]:
-            by_first.setdefault(word[:_SHORTEST], []).append(name)
+            by_first.setdefault(word[:SHORTEST], []).append(name)
     meant = {name: _meant(name, by_first) for name in given}
     numbers: dict[str, int] = {}
     found: dict[str, int] = {}
@@ -71,15 +71,16 @@ def _meant(name: str, by_first: Mapping[str, list[str]]) -> str:
         return name
     longer = [
         other
-        for other in by_first[words[0][:_SHORTEST]]
-        if _fullness(other) > _fullness(name) and may_be_same(name, other)
+        for other in by_first[words[0][:SHORTEST]]
+        if fullness(other) > fullness(name) and may_be_same(name, other)
     ]
-    fullest = max(longer, key=_fullness, default=name)
+    fullest = max(longer, key=fullness, default=name)
     # Those that it may be must be one person themselves.
     return fullest if all(may_be_same(other, fullest) for other in longer) else name
 
 
-def _fullness(name: str) -> tuple[int, int]:
+def fullness(name: str) -> tuple[int, int]:
+    """Orders the names of a person, the fullest last: words, then letters."""
     words = name_words(name)
     return len(words), len("".join(words))
 

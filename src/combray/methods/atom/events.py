@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, Field
 
 from combray.index.facts import FactView
+from combray.index.topk import best
 from combray.methods.atom.keywords import normalised
 from combray.methods.atom.kinds import EVENT, key_of
 from combray.methods.atom.params import AtomParams
-from combray.methods.atom.similar import Near, best
+from combray.methods.atom.similar import Near
 from combray.methods.atom.verify import Fact, read
 from combray.methods.workbench import Prompted, Workbench
 from combray.model import RecordKind, record_id

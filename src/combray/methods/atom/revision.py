@@ -9,9 +9,10 @@ from datetime import datetime
 import numpy as np
 from pydantic import BaseModel, Field
 
+from combray.index.topk import best
 from combray.methods.atom.kinds import REVISION, key_of
 from combray.methods.atom.params import AtomParams
-from combray.methods.atom.similar import best, near
+from combray.methods.atom.similar import near
 from combray.methods.workbench import Prompted, Workbench
 from combray.model import DerivedRecord, RecordKind, Status
 from combray.model.ids import content_hash

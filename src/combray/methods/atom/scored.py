@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from combray.index.topk import best
 from combray.index.walk import walk
 from combray.methods.atom.asked import Asked
 from combray.methods.atom.graph import Terrain, reached, transitions
 from combray.methods.atom.params import AtomParams
-from combray.methods.atom.seeds import best, seeds
+from combray.methods.atom.seeds import seeds
 
 _OUTSIDE = -2.0
 """Added to S_h of a fact that does not fit the query's people or time: less than any that fits."""

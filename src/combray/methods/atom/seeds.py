@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from combray.index.facts import FactView, row_of
-from combray.index.topk import top_k
+from combray.index.topk import best
 from combray.methods.atom.params import AtomParams
 from combray.model import TimeSpan
 from combray.model.time import to_micros
@@ -168,9 +168,3 @@ def seeds(
     rows = np.concatenate([primary, added])
     scores = np.concatenate([like.score[primary], fused[added]])
     return Seeds(rows=rows, scores=scores, event=event)
-
-
-def best(scores: NDArray[np.float64], among: NDArray[np.bool_], n: int) -> NDArray[np.int64]:
-    """The `n` rows with the highest scores among those, best first, ties by row."""
-    rows = np.flatnonzero(among)
-    return rows[top_k(scores[rows], n)] if n > 0 else rows[:0]

@@ -71,12 +71,3 @@ def sharing(some: csr_array, others: csr_array) -> NDArray[np.bool_]:
     found[np.diff(some.indptr) == 0] = True
     found[:, np.diff(others.indptr) == 0] = True
     return found
-
-
-def best(scores: NDArray[np.float32], among: NDArray[np.bool_], k: int) -> NDArray[np.int64]:
-    """Rows of the k best scores among those, best first, ties by row."""
-    rows = np.flatnonzero(among)
-    if len(rows) > k:
-        least = np.partition(scores[rows], len(rows) - k)[len(rows) - k]
-        rows = rows[scores[rows] >= least]
-    return rows[np.argsort(-scores[rows], kind="stable")][:k]

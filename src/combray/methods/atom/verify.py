@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, Field
 
 from combray.index.facts import FactView
+from combray.index.topk import best
 from combray.methods.atom.extract import fact_rows
 from combray.methods.atom.kinds import VERIFIED, key_of
 from combray.methods.atom.params import AtomParams
-from combray.methods.atom.similar import Near, best
+from combray.methods.atom.similar import Near
 from combray.methods.workbench import Prompted, Workbench
 from combray.model import DerivedRecord, FactNotes, Status, Turn
 from combray.prompts.quoting import quoted
