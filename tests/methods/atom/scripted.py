@@ -89,10 +89,12 @@ class Scripted:
     Attributes:
         asked: name of the place that tells the prompt, in order.
         broken: those of which the reply is garbage.
+        echoes: whether it repeats what a profile holds already.
     """
 
     asked: list[str] = field(default_factory=list)
     broken: set[str] = field(default_factory=set)
+    echoes: bool = False
 
     def llm(self, name="scripted"):
         return FunctionLLM(self.reply, name)
@@ -103,7 +105,11 @@ class Scripted:
         self.asked.append(kind)
         if kind in self.broken:
             return "I would rather talk about the weather."
-        return PROMPTS[kind](text)
+        reply = PROMPTS[kind](text)
+        if self.echoes and "profile" in reply:
+            for statement in reply["profile"]:
+                statement["keywords"].append(section(text, "profile"))
+        return reply
 
 
 def facts(text):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from datetime import UTC, datetime
 
 import pytest
@@ -160,6 +162,27 @@ def test_a_profile_goes_with_its_last_support(bank):
     bank.forget(turns=[next(iter(bank.turns())).id])
     bank.enrichment.run()
     assert records(bank, RecordKind.PROFILE) == []
+
+
+def test_nothing_of_a_forgotten_turn_stays_in_what_was_made_beside_the_profile(
+    bank, script, tmp_path
+):
+    say(bank, "Caroline", "I live in Lisbon.", "2023-05-01")
+    script.echoes = True
+    say(bank, "Caroline", "I moved, I live in Porto now.", "2023-07-20")
+    told = [r for r in records(bank, RecordKind.PROFILE) if "Porto" in r.text]
+    assert any("caroline lives in lisbon" in r.detail["keywords"] for r in told)
+    bank.forget(turns=[next(iter(bank.turns())).id])
+    left = [str((r.text, r.detail)).lower() for r in bank.enrichment.records(METHOD)]
+    assert not [text for text in left if "lisbon" in text]
+    with closing(sqlite3.connect(tmp_path / "m.db")) as connection:
+        replies = [value.lower() for (value,) in connection.execute("SELECT value FROM reply")]
+    assert replies
+    assert not [value for value in replies if "lisbon" in value]
+    assert [failed.error for failed in bank.enrichment.run().failed] == []
+    assert [entry.text for entry in bank.profile("Caroline").entries] == [
+        "Caroline lives in Porto."
+    ]
 
 
 @pytest.mark.parametrize("prompt", ["turn", "earlier", "candidates", "earlier_summary", "profile"])

@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 from combray.methods.atom.keywords import normalised
 from combray.methods.atom.kinds import PENDING, STATEMENTS, key_of
 from combray.methods.atom.params import AtomParams
-from combray.methods.atom.revision import versions
+from combray.methods.atom.revision import docs_of, versions
 from combray.methods.atom.verify import Fact, read
 from combray.methods.workbench import Prompted, Workbench
 from combray.model import RecordKind, Status, partial_date, span_of
@@ -98,9 +98,9 @@ def draw(
     if not facts:
         bench.derive(Derivation(drop=[(unit.kind, unit.key) for unit in old]))
         return
-    docs = sorted({doc for fact in facts for doc in fact.docs})
     listed = "\n".join(f"{number}. {fact.line}" for number, fact in enumerate(facts, start=1))
     known = [record for record in versions(bench, subject) if record.status is Status.CURRENT]
+    docs = sorted({*docs_of(bench, known), *(doc for fact in facts for doc in fact.docs)})
     reply: Drawn = bench.ask(
         Prompted(
             PROMPT,

@@ -68,7 +68,7 @@ def revise(bench: Workbench, number: int, params: AtomParams) -> None:
     ):
         bench.derive(Derivation(staged=[number]))
         return
-    docs = tuple(sorted(set(store.sources(bank, [number]).doc.tolist())))
+    docs = tuple(docs_of(bench, [record]))
     candidate = _Candidate(record, docs)
     known = _related(bench, candidate, params)
     unit = _revision(bench, candidate, known, params)
@@ -84,6 +84,11 @@ class _Known:
     record: DerivedRecord
     score: float
     earlier: tuple[DerivedRecord, ...]
+
+    @property
+    def read(self) -> tuple[DerivedRecord, ...]:
+        """All that a model is shown of it."""
+        return (self.record, *self.earlier)
 
 
 def _related(bench: Workbench, candidate: _Candidate, params: AtomParams) -> list[_Known]:
@@ -142,7 +147,7 @@ def _revision(
             },
         ),
         Revised,
-        docs=candidate.docs,
+        docs=[*candidate.docs, *docs_of(bench, [record for one in known for record in one.read])],
         about=f"what {candidate.record.text[:80]!r} changes in the profile of {candidate.subject!r}",
     )
     return _applied(bench, candidate, known, reply, params)
@@ -230,7 +235,7 @@ def _unit(
         key=key_of(REVISION, candidate.record.id),
         subject=candidate.subject,
         turns=candidate.docs,
-        inputs=(candidate.record.number, *(one.record.number for one in known)),
+        inputs=(candidate.record.number, *(r.number for one in known for r in one.read)),
         made_by=bench.made_by(PROMPT if known else ""),
         records=tuple(rows),
         closes=tuple(closes),
@@ -258,3 +263,9 @@ def versions(bench: Workbench, subject: str) -> list[DerivedRecord]:
     ]
     numbers = sorted({number for unit in units for number in unit.records})
     return [*bench.store.records(bench.bank.name, numbers).values()]
+
+
+def docs_of(bench: Workbench, records: Sequence[DerivedRecord]) -> list[int]:
+    """Documents behind the records."""
+    found = bench.store.sources(bench.bank.name, [record.number for record in records])
+    return sorted(set(found.doc.tolist()))
