@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
-RESULTS = ROOT / "benchmarks/results"
-PAGE = ROOT / "docs/methods/anchor.md"
-BEGIN, END = "<!-- released -->", "<!-- /released -->"
+from pages import RESULTS, ROOT, fill
+
 COLUMNS = ("all", "answerable", "multi_hop", "temporal", "open_domain", "single_hop")
 
 
 def main() -> None:
-    page = PAGE.read_text(encoding="utf-8")
-    before, rest = page.split(BEGIN, 1)
-    _, after = rest.split(END, 1)
-    PAGE.write_text(f"{before}{BEGIN}\n{tables()}\n{END}{after}", encoding="utf-8")
+    fill(ROOT / "docs/methods/anchor.md", tables())
 
 
 def tables() -> str:

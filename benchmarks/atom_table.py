@@ -4,22 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parents[1]
-RESULTS = ROOT / "benchmarks/results"
-PAGE = ROOT / "docs/methods/atom.md"
-BEGIN, END = "<!-- released -->", "<!-- /released -->"
+from pages import RESULTS, ROOT, fill
+
 CATEGORIES = ("single_hop", "multi_hop", "temporal", "open_domain")
 MAIN = ("flat", "without graph", "full", "fused", "bm25")
 
 
 def main() -> None:
-    page = PAGE.read_text(encoding="utf-8")
-    before, rest = page.split(BEGIN, 1)
-    _, after = rest.split(END, 1)
-    PAGE.write_text(f"{before}{BEGIN}\n{tables()}\n{END}{after}", encoding="utf-8")
+    fill(ROOT / "docs/methods/atom.md", tables())
 
 
 def tables() -> str:

@@ -61,7 +61,7 @@ class AtomParams:
         n_profiles: profile statements beside them: 5.
         fill: go on down the facts until there are as many turns as were asked for, instead of stopping at `n_facts`.
         graph: the association; off ranks the seeds (the paper's "w/o graph").
-        profiles: off is "w/o profile"; with `graph` off too it is "flat".
+        profiles: off is "w/o profile"; with `graph` off too, and all seeds from the query, it is "flat".
     """
 
     metadata: Metadata = "joint"
